@@ -1,0 +1,218 @@
+"""Every tunable: default, range, and where it comes from.
+
+`Config.paper()` is the published method; `Config()` the best we know; `Config.gp_ucb()`, `Config.vs_gp_ucb()` the
+paper's theoretical algorithms; `Config.vanilla()` plain Bayesian optimization. All run through the same page,
+`propose.py`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Literal, get_args
+
+from vsbo.errors import InputError
+
+KernelName = Literal["matern52", "squared_exponential"]
+MeanName = Literal["constant", "zero"]
+PriorName = Literal["none", "dimension_scaled"]
+SelectionName = Literal["momentum", "stepwise", "fixed"]
+ImportanceName = Literal["gradient", "kl"]
+AcquisitionName = Literal["ei", "log_ei", "ucb"]
+ComplementName = Literal["cma", "mix", "fixed"]
+
+
+@dataclass(frozen=True)
+class KnownKernel:
+    """Hyper-parameters that are given, not fitted: what Algorithms 6 and 7 assume.
+
+    lengthscale: one for all variables, or one for each, in units of the cube; outputscale and noise are variances.
+    """
+
+    lengthscale: float | tuple[float, ...]
+    outputscale: float = 1.0
+    noise: float = 1e-4
+
+    def __post_init__(self) -> None:
+        scales = self.lengthscale if isinstance(self.lengthscale, (tuple, list)) else (self.lengthscale,)
+        if isinstance(self.lengthscale, list):
+            object.__setattr__(self, "lengthscale", tuple(self.lengthscale))
+        for name, value in (*(("lengthscale", s) for s in scales), ("outputscale", self.outputscale)):
+            if not value > 0:
+                raise InputError(f"known_kernel.{name} must be > 0; got {value!r}")
+        if not self.noise >= 0:
+            raise InputError(f"known_kernel.noise must be >= 0; got {self.noise!r}")
+
+
+@dataclass(frozen=True)
+class Smoothness:
+    """The constants of Assumption 5.1 and the confidence delta of Theorem 1."""
+
+    delta: float = 0.1
+    a: float = 1.0
+    b: float = 1.0
+    alpha: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not 0 < self.delta < 1:
+            raise InputError(f"smoothness.delta must be in (0, 1); got {self.delta!r}")
+        if not (self.a > 0 and self.b > 0):
+            raise InputError(f"smoothness.a and smoothness.b must be > 0; got a={self.a!r}, b={self.b!r}")
+        if not 0 <= self.alpha < 1:
+            raise InputError(f"smoothness.alpha must be in [0, 1); got {self.alpha!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """The tunables. Ranges are checked; `replace(config, name=value)` from dataclasses makes a variant."""
+
+    # --- the initial design (Algorithm 1, line 4)
+    n_initial: int = 5
+    """N_init: uniform points before the first model. >= 1. Paper, appendix D: 5."""
+
+    # --- the surrogate (paper, section 2; PAPER_NOTES, first table)
+    kernel: KernelName = "matern52"
+    """Paper, appendix D: Matern-5/2."""
+    mean: MeanName = "constant"
+    """Authors' program: a learned constant. "zero" is what Algorithms 6 and 7 assume."""
+    standardize: bool = True
+    """y to mean 0 and deviation 1 before each fit. Authors' program: yes. Algorithms 6 and 7: no."""
+    prior: PriorName = "dimension_scaled"
+    """Priors on the log parameters. Paper: none. Dimension-scaled: Hvarfner et al. 2024, as BoTorch's default has it."""
+    noise_floor: float = 1e-4
+    """Least noise variance on standardized y. > 0. Authors' program: 1e-4."""
+    warm_start: bool = True
+    """Start the next fit of the same variables where the last one ended. Speed only: the optimum is the same kind."""
+    known_kernel: KnownKernel | None = None
+    """If given, nothing is fitted: the GP prior of Algorithms 6 and 7."""
+
+    # --- variable selection (Algorithms 2-5)
+    selection: SelectionName = "momentum"
+    """"momentum": Algorithms 3, 4, 5. "stepwise": Algorithm 2 each time. "fixed": always `variables`."""
+    variables: tuple[int, ...] | None = None
+    """With selection="fixed": the variables to model, 0-based; None means all of them (vanilla BO)."""
+    select_every: int = 20
+    """N_vs: finished evaluations between two selections, and the evolution strategy's population. >= 4. Paper: 20."""
+    importance: ImportanceName = "gradient"
+    """"gradient": Grad-IS (section 3.1). "kl": Paananen et al. 2019."""
+    n_importance: int = 10_000
+    """N_is: points at which Grad-IS averages. >= 1. Paper, appendix D: 10000."""
+
+    # --- acquisition
+    acquisition: AcquisitionName = "log_ei"
+    """Paper, appendix D: expected improvement. Its logarithm has the same maximum and never underflows."""
+    beta: float | None = None
+    """With acquisition="ucb": a constant beta >= 0; None means the theorem's beta_t, with `smoothness`."""
+    smoothness: Smoothness = Smoothness()
+    """With acquisition="ucb" and beta=None: constants of Assumption 5.1."""
+    n_raw: int = 512
+    """Points at which the acquisition is screened. >= 1. BoTorch's customary 512; one batch, about 3 ms at n = 200."""
+    n_restarts: int = 6
+    """The best of them that are polished by L-BFGS-B, besides the incumbent. >= 1. More found no better maximum."""
+
+    # --- the other variables (section 3.3)
+    complement: ComplementName = "cma"
+    """"cma": conditional Gaussian of the evolution strategy. "mix": Spagnol et al. "fixed": `fixed_value`."""
+    n_complement: int = 20
+    """Samples of which the full model's posterior mean picks one. >= 1. Authors' program: 20; the text: 1."""
+    cma_sigma: float = 0.2
+    """The evolution strategy's first step size, in units of the cube. > 0. Authors' program: 0.2."""
+    mix_probability: float = 0.5
+    """With complement="mix": probability of a uniform sample instead of the incumbent's values. Paper, appendix D."""
+    fixed_value: float | tuple[float, ...] = 0.5
+    """With complement="fixed": where the other variables stay, in [0, 1]; one for all, or one for each variable (D)."""
+
+    def __post_init__(self) -> None:
+        for name, kind in _CHOICES.items():
+            if getattr(self, name) not in get_args(kind):
+                raise InputError(f"{name} must be one of {list(get_args(kind))}; got {getattr(self, name)!r}")
+        for name, least in _WHOLE.items():
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise InputError(f"{name} must be a whole number >= {least}; got {value!r}")
+        for name in ("noise_floor", "cma_sigma"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"{name} must be > 0; got {getattr(self, name)!r}")
+        if not 0 <= self.mix_probability <= 1:
+            raise InputError(f"mix_probability must be in [0, 1]; got {self.mix_probability!r}")
+        if self.beta is not None and not self.beta >= 0:
+            raise InputError(f"beta must be >= 0, or None for the theorem's; got {self.beta!r}")
+        for name in ("variables", "fixed_value"):
+            if isinstance(getattr(self, name), list):
+                object.__setattr__(self, name, tuple(getattr(self, name)))
+        if self.variables is not None and self.selection != "fixed":
+            raise InputError(f'variables goes with selection="fixed" only; selection is {self.selection!r}')
+        if self.variables is not None and len(set(self.variables)) != len(self.variables):
+            raise InputError(f"variables must differ from each other; got {self.variables!r}")
+        values = self.fixed_value if isinstance(self.fixed_value, tuple) else (self.fixed_value,)
+        if not all(0 <= value <= 1 for value in values):
+            raise InputError(f"fixed_value must be in [0, 1]; got {self.fixed_value!r}")
+
+    def check_dimension(self, D: int) -> None:
+        """Raise an InputError if a setting cannot hold for D variables."""
+        if self.variables is not None and (not self.variables or not all(0 <= j < D for j in self.variables)):
+            raise InputError(f"variables must be in 0..{D - 1} and not empty; got {self.variables!r}")
+        if isinstance(self.fixed_value, tuple) and len(self.fixed_value) != D:
+            raise InputError(f"fixed_value must be one number or {D}; got {len(self.fixed_value)}")
+        known = self.known_kernel
+        if known is not None and isinstance(known.lengthscale, tuple) and len(known.lengthscale) != D:
+            raise InputError(f"known_kernel.lengthscale must be one number or {D}; got {len(known.lengthscale)}")
+
+    @classmethod
+    def paper(cls, **changes: Any) -> "Config":
+        """The published method: the text, and where it is silent PAPER_NOTES (docs/differences.md lists each)."""
+        return replace(cls(acquisition="ei", prior="none"), **changes)
+
+    @classmethod
+    def vanilla(cls, **changes: Any) -> "Config":
+        """Plain Bayesian optimization: all variables are modelled, nothing is selected."""
+        return replace(cls(selection="fixed"), **changes)
+
+    @classmethod
+    def gp_ucb(cls, kernel: KnownKernel, **changes: Any) -> "Config":
+        """Algorithm 7: GP-UCB with a known kernel, zero mean and the theorem's beta_t. The first point is uniform:
+
+        the argmax over an empty data set is any point.
+        """
+        known = cls(
+            n_initial=1, mean="zero", standardize=False, prior="none", known_kernel=kernel,
+            selection="fixed", acquisition="ucb", complement="fixed",
+        )  # fmt: skip
+        return replace(known, **changes)
+
+    @classmethod
+    def vs_gp_ucb(cls, kernel: KnownKernel, variables: tuple[int, ...], **changes: Any) -> "Config":
+        """Algorithm 6: GP-UCB along `variables`, all others fixed at `fixed_value`."""
+        return replace(cls.gp_ucb(kernel), variables=tuple(variables), **changes)
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON-able values."""
+        return asdict(self)
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> "Config":
+        """The inverse of `to_plain`; a field that is not known is an InputError that names it."""
+        known = {field.name for field in fields(cls)}
+        unknown = sorted(set(plain) - known)
+        if unknown:
+            raise InputError(f"config has unknown settings {unknown}; known are {sorted(known)}")
+        values = dict(plain)
+        for name in ("variables", "fixed_value"):
+            if isinstance(values.get(name), list):
+                values[name] = tuple(values[name])
+        if values.get("known_kernel") is not None:
+            values["known_kernel"] = KnownKernel(**values["known_kernel"])
+        if "smoothness" in values:
+            values["smoothness"] = Smoothness(**values["smoothness"])
+        return cls(**values)
+
+
+_CHOICES = {
+    "kernel": KernelName,
+    "mean": MeanName,
+    "prior": PriorName,
+    "selection": SelectionName,
+    "importance": ImportanceName,
+    "acquisition": AcquisitionName,
+    "complement": ComplementName,
+}
+# Fewer than 4 points are no generation for an evolution strategy: half of them are its parents.
+_WHOLE = {"n_initial": 1, "select_every": 4, "n_importance": 1, "n_raw": 1, "n_restarts": 1, "n_complement": 1}

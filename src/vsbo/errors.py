@@ -1,0 +1,33 @@
+"""Every error that vsbo raises, in one tree.
+
+VsboError
+├── InputError (also a ValueError)   an argument is wrong; the message names it, what came and what would be right
+├── TrialError (also a ValueError)   a trial is unknown, or was told already
+├── StateError (also a ValueError)   a saved state cannot be read
+├── ObjectiveError                   the objective failed at every point tried, so there is nothing to learn from
+└── NumericalError                   a matrix or a fit is beyond repair; `ask` answers it with a fallback, never raises it
+"""
+
+
+class VsboError(Exception):
+    """Root of vsbo's errors."""
+
+
+class InputError(VsboError, ValueError):
+    """An argument is wrong."""
+
+
+class TrialError(VsboError, ValueError):
+    """A trial is unknown, or was told already."""
+
+
+class StateError(VsboError, ValueError):
+    """A saved state cannot be read."""
+
+
+class ObjectiveError(VsboError):
+    """The objective failed at every point tried."""
+
+
+class NumericalError(VsboError):
+    """A factorization or a fit is beyond repair."""

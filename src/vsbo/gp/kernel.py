@@ -1,0 +1,52 @@
+"""Correlations as functions of the squared scaled distance q = sum_j (x_j - z_j)^2 / l_j^2.
+
+Everything the rest needs is k and h = -2 dk/dq, because, with u = x / l and v = z / l,
+    dk / d log l_j =  h (u_j - v_j)^2
+    dk / d x_j     = -h (u_j - v_j) / l_j
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from vsbo.arrays import Array
+from vsbo.config import KernelName
+
+#: Writes k and h for q into the second and third argument; q is overwritten. All of one shape.
+Kernel = Callable[[Array, Array, Array], None]
+
+
+def matern52(q: Array, k: Array, h: Array) -> None:
+    """k = (1 + r + r^2/3) exp(-r), h = 5/3 (1 + r) exp(-r), with r = sqrt(5 q)  (paper, appendix B)."""
+    q *= 5.0
+    np.sqrt(q, out=h)
+    np.negative(h, out=k)
+    np.exp(k, out=k)
+    h += 1.0
+    q /= 3.0
+    q += h
+    h *= k
+    h *= 5.0 / 3.0
+    k *= q
+
+
+def squared_exponential(q: Array, k: Array, h: Array) -> None:
+    """k = h = exp(-q/2)  (paper, section 3.1)."""
+    np.multiply(q, -0.5, out=k)
+    np.exp(k, out=k)
+    np.copyto(h, k)
+
+
+KERNELS: dict[KernelName, Kernel] = {"matern52": matern52, "squared_exponential": squared_exponential}
+
+
+def evaluate(kernel: KernelName, U: Array, V: Array) -> tuple[Array, Array]:
+    """k and h, each (n, m), between the scaled points U (n, d) and V (m, d)."""
+    # |u - v|^2 = |u|^2 + |v|^2 - 2 u.v as one matrix product of (u, |u|^2, 1) and (-2 v, 1, |v|^2).
+    left = np.column_stack([U, np.einsum("ij,ij->i", U, U), np.ones(len(U))])
+    right = np.column_stack([-2.0 * V, np.ones(len(V)), np.einsum("ij,ij->i", V, V)])
+    q = left @ right.T
+    np.maximum(q, 0.0, out=q)
+    k, h = np.empty_like(q), np.empty_like(q)
+    KERNELS[kernel](q, k, h)
+    return k, h

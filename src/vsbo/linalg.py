@@ -1,0 +1,58 @@
+"""One policy for factorizations and for threads; everything else calls BLAS and LAPACK where it needs them.
+
+`L` is lower triangular, Fortran-ordered, and its upper triangle holds zeros.
+"""
+
+from contextlib import AbstractContextManager
+from functools import cache
+
+import numpy as np
+from scipy.linalg import blas, lapack
+from threadpoolctl import ThreadpoolController
+
+from vsbo.arrays import Array
+from vsbo.errors import NumericalError
+
+#: Fractions of the mean diagonal that are added, in this order, until the matrix factorizes.
+#: 1e-10 mends rounding, 1e-8 and 1e-6 near-duplicates; 1e-4 is the noise floor of a standardized fit: beyond it
+#: the matrix is not a covariance with rounding errors but a mistake.
+JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4)
+
+
+def cholesky(K: Array) -> tuple[Array, float]:
+    """`L` with L L' = K + jitter I, and the jitter that was needed (0.0 nearly always).
+
+    K (n, n) symmetric; only its lower triangle is read. Raises NumericalError beyond the ladder.
+    """
+    scale = float(np.mean(np.diagonal(K))) if len(K) else 1.0
+    if not np.isfinite(scale):
+        raise NumericalError("cholesky: the matrix is not finite")
+    for fraction in JITTERS:
+        jitter = fraction * scale
+        L, info = lapack.dpotrf(K if fraction == 0.0 else K + jitter * np.eye(len(K)), lower=1, clean=1)
+        if info == 0:
+            return L, jitter
+    raise NumericalError(f"cholesky: not positive definite even with {JITTERS[-1]:g} of its diagonal added")
+
+
+def solve_lower(L: Array, B: Array, *, transposed: bool = False) -> Array:
+    """L^-1 B, or L^-T B; B (n, m)."""
+    solution: Array = blas.dtrsm(1.0, L, B, lower=1, trans_a=int(transposed))
+    return solution
+
+
+def solve_cholesky(L: Array, b: Array) -> Array:
+    """(L L')^-1 b; b (n,) or (n, m)."""
+    solution: Array = lapack.dpotrs(L, b, lower=1)[0]
+    return solution
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def single_thread() -> AbstractContextManager[object]:
+    """Inside, BLAS uses one thread: matrices of a few hundred rows only lose by more, and workers do not fight."""
+    limited: AbstractContextManager[object] = _controller().limit(limits=1)
+    return limited

@@ -1,0 +1,255 @@
+"""The method on one page: given the state of a search, the next point, and what was learned on the way.
+
+`propose` is Algorithm 1 with its lines numbered; the functions below it are those lines. It is pure: the same state
+gives the same events. vanilla BO, VS-GP-UCB (Algorithm 6) and GP-UCB (Algorithm 7) are configurations of it.
+"""
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from vsbo import acquisition as acq
+from vsbo import complement, gp, selection
+from vsbo.arrays import Array, frozen
+from vsbo.data import Data, is_new, standardize
+from vsbo.errors import NumericalError
+from vsbo.rng import Purpose, stream
+from vsbo.state import Adapted, Asked, Event, Fell, Fitted, Selected, State, extend
+
+
+def propose(state: State) -> tuple[Event, ...]:
+    """What happens when a point is asked for: the events, of which the last is the point."""
+    known = len(state.log)
+    if design_left(state):
+        return (design_point(state),)  # line 4
+    state = extend(state, adapt(state))  # lines 5, 9
+    if selection_due(state):  # line 7
+        state = extend(state, reselect(state))  # line 8
+    began = time.perf_counter()
+    try:
+        state = extend(state, fit_active(state))  # line 11
+        began = time.perf_counter()
+        candidates = maximize_acquisition(state)  # line 12
+        x, origin = complete(state, candidates), "model"  # line 13
+    except NumericalError as error:
+        state = extend(state, [Fell("model", "evolution strategy alone", str(error))])
+        x, origin = evolve(state), "evolution"
+    spent = time.perf_counter() - began
+    return (*state.log[known:], Asked(state.next_number, frozen(x), origin, spent))  # line 14 is the user's
+
+
+# ------------------------------------------------------------------------------ the initial design (line 4)
+
+
+def design_left(state: State) -> bool:
+    """Until N_init points were given out and one came back with a value, points are uniform."""
+    return state.next_number < state.config.n_initial or state.best is None
+
+
+def design_point(state: State) -> Asked:
+    """A uniform point; with fixed complements the variables that are not active stay where they are fixed."""
+    x = stream(state.seed, state.next_number, Purpose.DESIGN).random(state.D)
+    if state.config.complement == "fixed":
+        x = np.where(np.isin(np.arange(state.D), state.active), x, state.config.fixed_value)
+    return Asked(state.next_number, frozen(x), "design")
+
+
+# ------------------------------------------------------------------------------- variable selection (line 8)
+
+
+def selection_due(state: State) -> bool:
+    """N_vs evaluations finished since the last selection, or since the design (PAPER_NOTES, 2)."""
+    since = len(state.finished) - max(state.selected_at, state.config.n_initial)
+    return state.config.selection != "fixed" and since >= state.config.select_every
+
+
+def reselect(state: State) -> tuple[Event, ...]:
+    """Fit all variables, score them, choose (Algorithms 2-5). Where that is impossible the old choice stays."""
+    began = time.perf_counter()
+    data, config = state.data, state.config
+    z = model_values(state, data)
+    models = selection.NestedModels(data.X, z, config)
+
+    def order_within(variables: Sequence[int]) -> tuple[int, ...]:
+        key = sorted(variables)
+        scores = importance_of(state, posterior_of(state, data.columns(key), models.fit(key).theta))
+        return tuple(key[j] for j in selection.ranked(scores))
+
+    try:
+        full, scores = full_model(state)
+        before, since = np.split(data.values, [state.selected_at])
+        case = selection.case_of(before, since, state.active, state.D)
+        if config.selection == "stepwise":
+            case = selection.Case.FIRST
+        active, steps = selection.select(case, selection.ranked(scores), state.active, models.loss, order_within)
+    except NumericalError as error:
+        kept = Selected(data.n, "kept", state.active, frozen(np.zeros(state.D)), np.nan, (), None, None)
+        return Fell("selection", "the previous variables", str(error)), kept
+    spent, theta = time.perf_counter() - began, models.fit(active).theta
+    return (Selected(data.n, str(case), active, frozen(scores), full.loss, steps, full.theta, theta, spent),)
+
+
+def full_model(state: State) -> tuple[gp.Fit, Array]:
+    """The model of all variables and their importance (D,). Raises NumericalError if y is constant."""
+    z = model_values(state, state.data)
+    if np.ptp(z) == 0.0:
+        raise NumericalError("all values are equal: nothing tells the variables apart")
+    warm = [state.theta_full] if state.config.warm_start and state.theta_full is not None else []
+    full = fit_model(state, range(state.D), warm, gp.COLD)
+    return full, importance_of(state, posterior_of(state, state.data, full.theta))
+
+
+def importance_of(state: State, posterior: gp.Posterior) -> Array:
+    """The configured score of each variable of a model."""
+    if state.config.importance == "kl":
+        return selection.kl_importance(posterior)
+    rng = stream(state.seed, state.next_number, Purpose.IMPORTANCE)
+    return selection.gradient_importance(posterior, state.config.n_importance, rng)
+
+
+# --------------------------------------------------------------------------- the evolution strategy (lines 5, 9)
+
+
+def adapt(state: State) -> tuple[Event, ...]:
+    """Tell the strategy the design once, then every full generation of N_vs finished evaluations."""
+    if state.config.complement != "cma" or (state.config.selection == "fixed" and state.all_active):
+        return ()
+    events: list[Event] = []
+    told = state.adapted_at
+    while True:
+        size = state.config.n_initial if told == 0 else state.config.select_every
+        if len(state.finished) - told < size:
+            return tuple(events)
+        events.append(Adapted(state.finished[told : told + size]))
+        told += size
+
+
+# ---------------------------------------------------------------------- model and acquisition (lines 11, 12)
+
+
+def model_values(state: State, data: Data) -> Array:
+    """The values that are modelled: standardized unless the kernel is known."""
+    return standardize(data.values) if state.config.standardize else data.values
+
+
+def fit_model(
+    state: State, variables: Sequence[int], warm: Sequence[gp.Hyperparameters], cold: Sequence[str]
+) -> gp.Fit:
+    """The model of some variables: fitted, unless the kernel is known."""
+    data, known = state.data.columns(variables), state.config.known_kernel
+    if known is not None:
+        scales = np.broadcast_to(np.asarray(known.lengthscale, dtype=np.float64), state.D)[list(variables)]
+        return gp.Fit(gp.Hyperparameters(frozen(scales), known.outputscale, known.noise), np.nan, "known", 0)
+    return gp.fit(data.X, model_values(state, data), state.config, warm=warm, cold=cold)
+
+
+def posterior_of(state: State, data: Data, theta: gp.Hyperparameters) -> gp.Posterior:
+    """The posterior of these observations under given hyper-parameters."""
+    return gp.condition(data.X, model_values(state, data), theta, state.config.kernel, state.config.mean)
+
+
+def fit_active(state: State) -> tuple[Event, ...]:
+    """Fit the active variables: warm start, cold starts, and at last the previous hyper-parameters."""
+    began = time.perf_counter()
+    warm = [state.theta] if state.config.warm_start and state.theta is not None else []
+    try:
+        found = fit_model(state, state.active, warm, () if warm else gp.COLD)
+    except NumericalError as error:
+        if state.theta is None:
+            raise
+        return (Fell("fit", "the previous hyper-parameters", str(error)),)
+    spent = time.perf_counter() - began
+    return (Fitted(found.theta, found.loss, found.start, found.evaluations, spent),)
+
+
+def maximize_acquisition(state: State) -> Array:
+    """Local maxima (r, p) of the acquisition along the active variables, best first.
+
+    Pending points repel: each is added to the model with the value that the model expects there.
+    """
+    if state.theta is None:
+        raise NumericalError("there is no model of the active variables")
+    data, config = state.data.columns(state.active), state.config
+    posterior = posterior_of(state, data, state.theta)
+    z = posterior.y
+    for x in data.pending:
+        posterior = posterior.extend(x, float(posterior.mean(x[None, :])[0]))
+    best = float(np.max(z))
+
+    def utility(mu: Array, sigma: Array) -> tuple[Array, Array, Array]:
+        if config.acquisition == "ei":
+            return acq.expected_improvement(mu, sigma, best)
+        if config.acquisition == "log_ei":
+            return acq.log_expected_improvement(mu, sigma, best)
+        return acq.upper_confidence_bound(mu, sigma, beta(state))
+
+    rng = stream(state.seed, state.next_number, Purpose.ACQUISITION)
+    leaders = data.X[np.argsort(-z, kind="stable")[:5]]
+    starts = acq.start_points(leaders, config.n_raw, rng)
+    return acq.maximize(acq.over(posterior, utility), starts, leaders[:1], config.n_restarts)
+
+
+def beta(state: State) -> float:
+    """The constant beta, or Theorem 1's beta_t for the coming evaluation."""
+    if state.config.beta is not None:
+        return state.config.beta
+    return acq.theorem_beta(state.next_number + 1, state.D, len(state.active), state.config.smoothness)
+
+
+# ------------------------------------------------------------------------------ the other variables (line 13)
+
+
+def complete(state: State, candidates: Array) -> Array:
+    """The first of the candidates (r, p) that makes a point (D,) nobody has asked for, with the others filled in."""
+    data = state.data
+    asked = np.vstack([data.X, data.pending])
+    for x_active in candidates:
+        x = fill(state, x_active)
+        if is_new(x, asked):
+            return x
+    raise NumericalError("every maximum of the acquisition is a point that was asked for already")
+
+
+def fill(state: State, x_active: Array) -> Array:
+    """x (D,) whose active variables are x_active (p,): the others by the configured strategy."""
+    x = np.empty(state.D)
+    x[list(state.active)] = x_active
+    others = np.setdiff1d(np.arange(state.D), state.active)
+    if not len(others):
+        return x
+    config, data = state.config, state.data
+    rng = stream(state.seed, state.next_number, Purpose.COMPLEMENT)
+    if config.complement == "fixed":
+        x[others] = np.broadcast_to(config.fixed_value, state.D)[others]
+    elif config.complement == "mix":
+        x[others] = complement.mix(data.incumbent[others], config.mix_probability, rng)
+    else:
+        if state.strategy is None:
+            raise NumericalError("the evolution strategy has not been told the design yet")
+        mean, covariance = complement.conditional(
+            state.strategy.mean, state.strategy.covariance, state.active, x_active
+        )
+        samples = complement.sample_in_box(mean, covariance, config.n_complement, rng)
+        x[others] = samples[pick(state, x, others, samples)]
+    return x
+
+
+def pick(state: State, x: Array, others: Array, samples: Array) -> int:
+    """Which of the samples (k, D - p) the last full model expects most of, with all data there are by now."""
+    if len(samples) == 1 or state.theta_full is None:
+        return 0
+    Z = np.tile(x, (len(samples), 1))
+    Z[:, others] = samples
+    return int(np.argmax(posterior_of(state, state.data, state.theta_full).mean(Z)))
+
+
+# --------------------------------------------------------------------------------------------- the last fallback
+
+
+def evolve(state: State) -> Array:
+    """A point (D,) without a model: from the evolution strategy, or uniform where there is none."""
+    rng = stream(state.seed, state.next_number, Purpose.FALLBACK)
+    if state.strategy is None:
+        return rng.random(state.D)
+    return complement.sample_in_box(state.strategy.mean, state.strategy.covariance, 1, rng)[0]
