@@ -17,6 +17,9 @@ from vsbo.errors import NumericalError
 from vsbo.rng import Purpose, stream
 from vsbo.state import Adapted, Asked, Event, Fell, Fitted, Selected, State, extend
 
+#: Of fits whose loss is not compared with another's: one point more changes the likelihood by far more than this.
+TOLERANCE = 1e-6
+
 
 def propose(state: State) -> tuple[Event, ...]:
     """What happens when a point is asked for: the events, of which the last is the point."""
@@ -69,7 +72,8 @@ def reselect(state: State) -> tuple[Event, ...]:
     began = time.perf_counter()
     data, config = state.data, state.config
     z = model_values(state, data)
-    models = selection.NestedModels(data.X, z, config)
+    known = {state.active: state.theta} if config.warm_start and state.theta is not None else {}
+    models = selection.NestedModels(data.X, z, config, known)
 
     def order_within(variables: Sequence[int]) -> tuple[int, ...]:
         key = sorted(variables)
@@ -96,7 +100,7 @@ def full_model(state: State) -> tuple[gp.Fit, Array]:
     if np.ptp(z) == 0.0:
         raise NumericalError("all values are equal: nothing tells the variables apart")
     warm = [state.theta_full] if state.config.warm_start and state.theta_full is not None else []
-    full = fit_model(state, range(state.D), warm, gp.COLD)
+    full = fit_model(state, range(state.D), warm, gp.COLD[:1] if warm else gp.COLD)
     return full, importance_of(state, posterior_of(state, state.data, full.theta))
 
 
@@ -141,7 +145,7 @@ def fit_model(
     if known is not None:
         scales = np.broadcast_to(np.asarray(known.lengthscale, dtype=np.float64), state.D)[list(variables)]
         return gp.Fit(gp.Hyperparameters(frozen(scales), known.outputscale, known.noise), np.nan, "known", 0)
-    return gp.fit(data.X, model_values(state, data), state.config, warm=warm, cold=cold)
+    return gp.fit(data.X, model_values(state, data), state.config, warm=warm, cold=cold, tolerance=TOLERANCE)
 
 
 def posterior_of(state: State, data: Data, theta: gp.Hyperparameters) -> gp.Posterior:

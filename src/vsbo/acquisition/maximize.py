@@ -1,9 +1,13 @@
-"""Maximizing an acquisition over the cube: screen many starts in one batch, polish the best with L-BFGS-B."""
+"""Maximizing an acquisition over the cube: screen many starts in one batch, polish the best ones together.
+
+The polish is L-BFGS with bounds for a batch: every start has its own curvature, step and end, but they are evaluated
+in one call. SciPy's L-BFGS-B, a start at a time, reaches the same maxima in five times the time (it is the test's
+oracle); SciPy's on the sum of all starts is quick but lets the steepest one decide the step of all.
+"""
 
 from collections.abc import Callable
 
 import numpy as np
-from scipy.optimize import minimize
 
 from vsbo.arrays import Array
 from vsbo.errors import NumericalError
@@ -11,20 +15,28 @@ from vsbo.gp import Posterior
 
 #: Value and derivatives in mu and sigma, each (k,), for mu, sigma (k,).
 Utility = Callable[[Array, Array], tuple[Array, Array, Array]]
-#: Value (k,) and, if asked for, gradient (k, d) at Z (k, d).
-Acquisition = Callable[[Array, bool], tuple[Array, Array | None]]
+#: Value (k,) and gradient (k, d) at Z (k, d); the second argument tells whether the gradient is wanted.
+Acquisition = Callable[[Array, bool], tuple[Array, Array]]
 
 #: Local starts: this many variables are moved on average, by this deviation.
 MOVED, STEP = 5.0, 0.2
-MOST_ITERATIONS = 100
+#: Of the polish: rounds at most, relative gain that ends it, steps remembered, the first move's length, and the part of
+#: a step below which a row gives up.
+MOST_ROUNDS = 60
+TOLERANCE = 1e-7
+MEMORY = 4
+FIRST_MOVE = 0.1
+LEAST_LENGTH = 1e-4
+#: Share of the gain promised by the slope that a step must bring (Armijo).
+SUFFICIENT = 1e-4
 
 
 def over(posterior: Posterior, utility: Utility) -> Acquisition:
     """The utility of a posterior, as a function of the point."""
 
-    def acquisition(Z: Array, with_gradient: bool) -> tuple[Array, Array | None]:
+    def acquisition(Z: Array, with_gradient: bool) -> tuple[Array, Array]:
         if not with_gradient:
-            return utility(*posterior.predict(Z))[0], None
+            return utility(*posterior.predict(Z))[0], np.empty((0, Z.shape[1]))
         mu, sigma, slope_mu, slope_sigma = posterior.gradients(Z)
         value, d_mu, d_sigma = utility(mu, sigma)
         return value, d_mu[:, None] * slope_mu + d_sigma[:, None] * slope_sigma
@@ -49,30 +61,91 @@ def start_points(centers: Array, n: int, rng: np.random.Generator) -> Array:
 def maximize(acquisition: Acquisition, starts: Array, always: Array, restarts: int) -> Array:
     """Local maxima (r, d), best first, polished from the `restarts` best of `starts` (s, d) and from all of `always`.
 
-    All are polished as one problem, whose objective is the sum: one batch a step instead of one call a point.
     Raises NumericalError if the acquisition is nowhere finite.
     """
-    values, _ = acquisition(starts, False)
-    if not np.isfinite(values).any():
-        raise NumericalError("maximize: the acquisition is not finite at any start")
-    values = np.where(np.isfinite(values), values, -np.inf)
+    values = _finite(acquisition(starts, False)[0])
     best = np.argsort(-values, kind="stable")[:restarts]
-    Z = np.vstack([always, starts[best]])
-    # L-BFGS-B's tolerances are absolute: without this an EI of 1e-8 counts as solved where it starts.
-    top = float(values[best[0]])
-    scale = 1.0 / abs(top) if np.isfinite(top) and 0.0 < abs(top) < 1.0 else 1.0
+    if values[best[0]] == -np.inf:
+        raise NumericalError("maximize: the acquisition is not finite at any start")
+    Z, values = ascend(acquisition, np.vstack([always, starts[best]]))
+    return Z[np.argsort(-values, kind="stable")]
 
-    def negative_sum(flat: Array) -> tuple[float, Array]:
-        value, gradient = acquisition(flat.reshape(Z.shape), True)
-        return -scale * float(value.sum()), -scale * np.ravel(gradient)  # type: ignore[arg-type]
 
-    found = minimize(
-        negative_sum, Z.ravel(), jac=True, method="L-BFGS-B", bounds=[(0.0, 1.0)] * Z.size,
-        options={"maxiter": MOST_ITERATIONS, "ftol": 1e-8, "gtol": 1e-6},
-    )  # fmt: skip
-    polished = np.clip(found.x.reshape(Z.shape), 0.0, 1.0)
-    # A polish of the sum may leave a single point worse than its start: compare with both.
-    both = np.vstack([polished, Z])
-    final, _ = acquisition(both, False)
-    final = np.where(np.isfinite(final), final, -np.inf)
-    return both[np.argsort(-final, kind="stable")]
+def ascend(acquisition: Acquisition, Z: Array) -> tuple[Array, Array]:
+    """Every row of Z (r, d) moved uphill to a local maximum in the cube; and the values there (r,).
+
+    One evaluation a round for all rows that still climb: a row whose step brought too little tries half of it next
+    round, the others go on meanwhile.
+    """
+    ended_Z, ended_values = Z.copy(), np.full(len(Z), -np.inf)
+    rows = np.arange(len(Z))
+    values, slopes = acquisition(Z, True)
+    lengths, gamma, pairs = np.ones(len(Z)), np.zeros(len(Z)), []
+    directions = _directions(Z, slopes, pairs, gamma)
+    stay = np.isfinite(values) & np.isfinite(slopes).all(axis=1) & directions.any(axis=1)
+    ended_values[:] = _finite(values)
+    for _ in range(MOST_ROUNDS):
+        if not stay.all():
+            rows, Z, values, slopes = rows[stay], Z[stay], values[stay], slopes[stay]
+            lengths, gamma, directions = lengths[stay], gamma[stay], directions[stay]
+            pairs = [(s[stay], y[stay], rho[stay]) for s, y, rho in pairs]
+        if not len(rows):
+            break
+        trial = np.clip(Z + lengths[:, None] * directions, 0.0, 1.0)
+        new_values, new_slopes = acquisition(trial, True)
+        step = trial - Z
+        good = new_values >= values + SUFFICIENT * _dots(slopes, step)
+        good &= np.isfinite(new_values) & np.isfinite(new_slopes).all(axis=1)
+        moved = good[:, None]
+        gained = new_values - values
+        change = slopes - new_slopes
+        curvature, square = _dots(step, change), _dots(change, change)
+        bent = good & (curvature > 1e-10 * square)
+        curvature = np.where(bent, curvature, 1.0)
+        pairs = [*pairs[1 - MEMORY :], (step, change, np.where(bent, 1.0 / curvature, 0.0))]
+        gamma = np.where(bent, curvature / np.where(bent, square, 1.0), gamma)
+        Z, slopes = np.where(moved, trial, Z), np.where(moved, new_slopes, slopes)
+        values = np.where(good, new_values, values)
+        directions = np.where(moved, _directions(Z, slopes, pairs, gamma), directions)
+        lengths = np.where(good, 1.0, 0.5 * lengths)
+        ended_Z[rows], ended_values[rows] = Z, values
+        # Relative for small positive values too (an EI of 1e-8), absolute for logarithms near zero.
+        size = np.where(values > 0.0, values, np.maximum(np.abs(values), 1.0))
+        stay = np.where(good, gained > TOLERANCE * size, lengths > LEAST_LENGTH) & directions.any(axis=1)
+    return ended_Z, ended_values
+
+
+def _directions(Z: Array, slopes: Array, pairs: list[tuple[Array, Array, Array]], gamma: Array) -> Array:
+    """Quasi-Newton directions (r, d) by the two-loop recursion, for all rows at once.
+
+    pairs: steps (r, d), changes of the slope (r, d) and 1 / (step . change) (r,), oldest first; 0 where a row does not
+    use the pair. gamma (r,): the newest step . change / |change|^2, 0 where a row has none yet.
+    A variable at its bound stays there while the slope points outward. Where nothing is remembered, or the recursion
+    does not point uphill, the direction is the slope, scaled to move FIRST_MOVE at the most.
+    """
+    held = ((Z <= 0.0) & (slopes < 0.0)) | ((Z >= 1.0) & (slopes > 0.0))
+    slopes = np.where(held, 0.0, slopes)
+    steepest = np.abs(slopes).max(axis=1)
+    plain = slopes * (FIRST_MOVE / np.where(steepest > 0.0, steepest, 1.0))[:, None]
+    if not gamma.any():
+        return plain
+    q, shares = slopes.copy(), []
+    for s, y, rho in reversed(pairs):
+        shares.append(rho * _dots(s, q))
+        q -= shares[-1][:, None] * y
+    q *= gamma[:, None]
+    for s, y, rho in pairs:
+        q += (shares.pop() - rho * _dots(y, q))[:, None] * s
+    q[held] = 0.0
+    usable = (gamma > 0.0) & (_dots(q, slopes) > 0.0)
+    return np.where(usable[:, None], q, plain)
+
+
+def _dots(A: Array, B: Array) -> Array:
+    """Row by row, A . B: (r,) for A, B (r, d)."""
+    products: Array = np.einsum("ij,ij->i", A, B)
+    return products
+
+
+def _finite(values: Array) -> Array:
+    return np.where(np.isfinite(values), values, -np.inf)

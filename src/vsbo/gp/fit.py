@@ -18,8 +18,10 @@ LENGTHSCALES = (5e-3, 1e5)
 OUTPUTSCALES = (1e-3, 1e4)
 LARGEST_NOISE = 10.0
 
-#: Relative decrease of the NLL that counts as convergence. Selection compares losses down to 1e-6 of their size.
-TOLERANCE = 1e-9
+#: Relative decrease of the NLL in a step that counts as convergence.
+TOLERANCE = 1e-8
+#: Pairs that L-BFGS-B remembers. 30 instead of its 10 saves a quarter to a third of the evaluations on the recorded data.
+MEMORY = 30
 MOST_EVALUATIONS = 600
 
 #: The cold starts, by name.
@@ -37,7 +39,13 @@ class Fit:
 
 
 def fit(
-    X: Array, y: Array, config: Config, *, warm: Sequence[Hyperparameters] = (), cold: Sequence[str] = COLD
+    X: Array,
+    y: Array,
+    config: Config,
+    *,
+    warm: Sequence[Hyperparameters] = (),
+    cold: Sequence[str] = COLD,
+    tolerance: float = TOLERANCE,
 ) -> Fit:
     """The best local optimum reached from the warm and the named cold starts; X (n, d), y (n,).
 
@@ -51,7 +59,9 @@ def fit(
     prior = prior_for(config.prior, d)
     likelihood = Likelihood(X, y, config.kernel, config.mean, prior)
     starts = [("warm", theta.to_log()) for theta in warm] + [(name, cold_start(name, d)) for name in cold]
-    reached = _search(likelihood, starts, limits) or _search(likelihood, [(c, cold_start(c, d)) for c in COLD], limits)
+    reached = _search(likelihood, starts, limits, tolerance)
+    if not reached:
+        reached = _search(likelihood, [(name, cold_start(name, d)) for name in COLD], limits, tolerance)
     if not reached:
         raise NumericalError(f"fit: no start led to a finite likelihood (n = {n}, d = {d})")
     value, start, log_theta = min(reached, key=lambda found: found[0])
@@ -60,16 +70,15 @@ def fit(
 
 
 def _search(
-    likelihood: Likelihood, starts: Sequence[tuple[str, Array]], limits: Array
+    likelihood: Likelihood, starts: Sequence[tuple[str, Array]], limits: Array, tolerance: float
 ) -> list[tuple[float, str, Array]]:
     """(value, start, log theta) of the optimum reached from each start that leads to one."""
+    options = {"ftol": tolerance, "gtol": 1e-5, "maxcor": MEMORY, "maxfun": MOST_EVALUATIONS, "maxiter": MOST_EVALUATIONS}
     reached = []
     for name, log_theta in starts:
         try:
-            found = minimize(
-                likelihood, np.clip(log_theta, *limits.T), jac=True, method="L-BFGS-B", bounds=limits,
-                options={"ftol": TOLERANCE, "gtol": 1e-5, "maxfun": MOST_EVALUATIONS, "maxiter": MOST_EVALUATIONS},
-            )  # fmt: skip
+            start = np.clip(log_theta, *limits.T)
+            found = minimize(likelihood, start, jac=True, method="L-BFGS-B", bounds=limits, options=options)
         except NumericalError:
             continue
         if np.isfinite(found.fun) and np.isfinite(found.x).all():

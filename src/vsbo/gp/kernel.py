@@ -40,12 +40,27 @@ def squared_exponential(q: Array, k: Array, h: Array) -> None:
 KERNELS: dict[KernelName, Kernel] = {"matern52": matern52, "squared_exponential": squared_exponential}
 
 
-def evaluate(kernel: KernelName, U: Array, V: Array) -> tuple[Array, Array]:
-    """k and h, each (n, m), between the scaled points U (n, d) and V (m, d)."""
-    # |u - v|^2 = |u|^2 + |v|^2 - 2 u.v as one matrix product of (u, |u|^2, 1) and (-2 v, 1, |v|^2).
-    left = np.column_stack([U, np.einsum("ij,ij->i", U, U), np.ones(len(U))])
-    right = np.column_stack([-2.0 * V, np.ones(len(V)), np.einsum("ij,ij->i", V, V)])
-    q = left @ right.T
+def augmented(V: Array) -> Array:
+    """(-2 v, 1, |v|^2) for each row of V (m, d), transposed: (d + 2, m). The right factor of `evaluate`."""
+    m, d = V.shape
+    right = np.empty((d + 2, m))
+    np.multiply(V.T, -2.0, out=right[:d])
+    right[d] = 1.0
+    np.einsum("ij,ij->i", V, V, out=right[d + 1])
+    return right
+
+
+def evaluate(kernel: KernelName, U: Array, right: Array) -> tuple[Array, Array]:
+    """k and h, each (n, m), between the scaled points U (n, d) and V (m, d), where right = augmented(V).
+
+    |u - v|^2 = |u|^2 + |v|^2 - 2 u.v is one matrix product of (u, |u|^2, 1) and (-2 v, 1, |v|^2).
+    """
+    n, d = U.shape
+    left = np.empty((n, d + 2))
+    left[:, :d] = U
+    np.einsum("ij,ij->i", U, U, out=left[:, d])
+    left[:, d + 1] = 1.0
+    q = left @ right
     np.maximum(q, 0.0, out=q)
     k, h = np.empty_like(q), np.empty_like(q)
     KERNELS[kernel](q, k, h)

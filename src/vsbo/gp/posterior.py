@@ -7,12 +7,13 @@
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from vsbo.arrays import Array
 from vsbo.config import KernelName, MeanName
-from vsbo.gp.kernel import evaluate
+from vsbo.gp.kernel import augmented, evaluate
 from vsbo.gp.likelihood import Hyperparameters
 from vsbo.linalg import cholesky, solve_cholesky, solve_lower
 
@@ -34,31 +35,39 @@ class Posterior:
     alpha: Array
     m: float
 
+    @cached_property
+    def _right(self) -> Array:
+        return augmented(self.U)
+
     def mean(self, Z: Array) -> Array:
         """mu (k,) at Z (k, d)."""
-        k, _ = evaluate(self.kernel, Z / self.theta.lengthscales, self.U)
-        mu: Array = self.m + self.theta.outputscale * (k @ self.alpha)
+        k, _ = evaluate(self.kernel, Z / self.theta.lengthscales, self._right)
+        return self._mean(k)
+
+    def _mean(self, k: Array) -> Array:
+        mu: Array = k @ self.alpha
+        mu *= self.theta.outputscale
+        mu += self.m
         return mu
 
     def mean_gradient(self, Z: Array) -> tuple[Array, Array, Array]:
         """mu (k,), sigma (k,) and grad mu (k, d) at Z (k, d): what Grad-IS needs."""
         V = Z / self.theta.lengthscales
-        k, h = evaluate(self.kernel, V, self.U)
-        mu = self.m + self.theta.outputscale * (k @ self.alpha)
+        k, h = evaluate(self.kernel, V, self._right)
+        mu = self._mean(k)
         half = self._half(k)
         return mu, self._deviation(half), self._slope(h * self.alpha, V)
 
     def predict(self, Z: Array) -> tuple[Array, Array]:
         """mu (k,) and sigma (k,) at Z (k, d)."""
-        k, _ = evaluate(self.kernel, Z / self.theta.lengthscales, self.U)
-        mu = self.m + self.theta.outputscale * (k @ self.alpha)
-        return mu, self._deviation(self._half(k))
+        k, _ = evaluate(self.kernel, Z / self.theta.lengthscales, self._right)
+        return self._mean(k), self._deviation(self._half(k))
 
     def gradients(self, Z: Array) -> tuple[Array, Array, Array, Array]:
         """mu (k,), sigma (k,), grad mu (k, d), grad sigma (k, d) at Z (k, d)."""
         V = Z / self.theta.lengthscales
-        k, h = evaluate(self.kernel, V, self.U)
-        mu = self.m + self.theta.outputscale * (k @ self.alpha)
+        k, h = evaluate(self.kernel, V, self._right)
+        mu = self._mean(k)
         half = self._half(k)
         sigma = self._deviation(half)
         solved = solve_lower(self.L, half, transposed=True)
@@ -86,7 +95,7 @@ class Posterior:
         n = len(self.y)
         a, s = self.theta.outputscale, self.theta.noise
         u = x / self.theta.lengthscales
-        k, _ = evaluate(self.kernel, u[None, :], self.U)
+        k, _ = evaluate(self.kernel, u[None, :], self._right)
         row = self._half(k)[:, 0]
         corner = a + s - float(row @ row)
         X, Y = np.vstack([self.X, x]), np.r_[self.y, y]
@@ -103,7 +112,7 @@ def condition(
 ) -> Posterior:
     """The posterior for X (n, d), y (n,) under given hyper-parameters. Raises NumericalError if M is beyond repair."""
     U = X / theta.lengthscales
-    K, _ = evaluate(kernel, U, U)
+    K, _ = evaluate(kernel, U, augmented(U))
     K *= theta.outputscale
     np.fill_diagonal(K, theta.outputscale + theta.noise)
     L, _ = cholesky(K)

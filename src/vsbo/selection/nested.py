@@ -1,6 +1,6 @@
 """The models that a selection compares: one for each set of variables it looks at, fitted once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -10,31 +10,45 @@ from vsbo.gp import Fit, Hyperparameters, fit
 
 #: Where a variable that joins a model starts: the side of the cube, neither without effect nor wild.
 NEW_LENGTHSCALE = 1.0
+#: Losses are compared down to 1e-6 of their size (`stepwise.TIE`).
+TOLERANCE = 1e-7
 
 
 class NestedModels:
     """Fits of X (n, D), z (n,) to some of the variables, remembered by set.
 
-    A model starts from the authors' point and, if the set without its last variable was fitted, also from there.
-    On the recorded runs the second start both misses fewer optima than a second fixed one and costs less.
+    A model starts from the authors' point and, where a model with one variable fewer was fitted, also from there: on
+    the recorded runs that second start misses fewer optima than a second fixed one and costs less. Where a model with
+    one variable more was fitted, it starts just from there: what elimination asks is how much worse *that* model gets.
     """
 
-    def __init__(self, X: Array, z: Array, config: Config) -> None:
-        self._X, self._z, self._config = X, z, config
+    def __init__(self, X: Array, z: Array, config: Config, known: Mapping[tuple[int, ...], Hyperparameters]) -> None:
+        """`known`: hyper-parameters of earlier fits, by variables in ascending order: starts, not results."""
+        self._X, self._z, self._config, self._known = X, z, config, known
         self._found: dict[tuple[int, ...], Fit] = {}
 
     def loss(self, variables: Sequence[int]) -> float:
-        """The NLL of the model of these variables; the last of them is the one that joined."""
+        """The NLL of the model of these variables."""
         return self.fit(variables).loss
 
     def fit(self, variables: Sequence[int]) -> Fit:
         """The model of these variables; its length-scales are in ascending order of the variables."""
         key = tuple(sorted(variables))
         if key not in self._found:
-            smaller = self._found.get(tuple(sorted(variables[:-1])))
-            warm = [] if smaller is None else [_joined(smaller.theta, key.index(variables[-1]))]
-            self._found[key] = fit(self._X[:, key], self._z, self._config, warm=warm, cold=("unit",))
+            warm, cold = self._starts(key)
+            self._found[key] = fit(self._X[:, key], self._z, self._config, warm=warm, cold=cold, tolerance=TOLERANCE)
         return self._found[key]
+
+    def _starts(self, key: tuple[int, ...]) -> tuple[list[Hyperparameters], tuple[str, ...]]:
+        if key in self._known:
+            return [self._known[key]], ("unit",)
+        for other, found in reversed(self._found.items()):
+            if set(key) < set(other) and len(other) == len(key) + 1:
+                return [found.theta.columns([other.index(variable) for variable in key])], ()
+            if set(other) < set(key) and len(other) == len(key) - 1:
+                (new,) = set(key) - set(other)
+                return [_joined(found.theta, key.index(new))], ("unit",)
+        return [], ("unit",)
 
 
 def _joined(theta: Hyperparameters, at: int) -> Hyperparameters:
