@@ -76,7 +76,7 @@ class Config:
     standardize: bool = True
     """y to mean 0 and deviation 1 before each fit. Authors' program: yes. Algorithms 6 and 7: no."""
     prior: PriorName = "dimension_scaled"
-    """Priors on the log parameters. Paper: none. Dimension-scaled: Hvarfner et al. 2024, as BoTorch's default has it."""
+    """On the log parameters. Paper: none. Dimension-scaled: Hvarfner et al. 2024, as in BoTorch's default."""
     noise_floor: float = 1e-4
     """Least noise variance on standardized y. > 0. Authors' program: 1e-4."""
     warm_start: bool = True
@@ -215,4 +215,11 @@ _CHOICES = {
     "complement": ComplementName,
 }
 # Fewer than 4 points are no generation for an evolution strategy: half of them are its parents.
-_WHOLE = {"n_initial": 1, "select_every": 4, "n_importance": 1, "n_raw": 1, "n_restarts": 1, "n_complement": 1}
+_WHOLE = {
+    "n_initial": 1,
+    "select_every": 4,
+    "n_importance": 1,
+    "n_raw": 1,
+    "n_restarts": 1,
+    "n_complement": 1,
+}

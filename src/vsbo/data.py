@@ -32,7 +32,7 @@ class Data:
 
     @property
     def values(self) -> Array:
-        """y (n,) for modelling: a failure counts as the worst value seen, so that the search avoids it.
+        """Y (n,) for modelling: a failure counts as the worst value seen, so that the search avoids it.
 
         This is the one place that decides what a failure is worth. Zeros if nothing succeeded.
         """
@@ -45,7 +45,8 @@ class Data:
     @property
     def incumbent(self) -> Array:
         """The best point (D,); the first one if several are equal."""
-        return self.X[int(np.argmax(self.values))]
+        best: Array = self.X[int(np.argmax(self.values))]
+        return best
 
     def columns(self, active: Sequence[int]) -> "Data":
         """The same observations, seen through some of the variables."""
@@ -65,7 +66,8 @@ def standardize(y: Array) -> Array:
     deviation = float(np.sqrt(w @ w / (len(w) - 1)))
     if deviation <= CONSTANT:
         return np.zeros(len(y))
-    return w / deviation
+    z: Array = w / deviation
+    return z
 
 
 def is_new(x: Array, others: Array, tolerance: float = 1e-9) -> bool:

@@ -5,7 +5,7 @@ VsboError
 ├── TrialError (also a ValueError)   a trial is unknown, or was told already
 ├── StateError (also a ValueError)   a saved state cannot be read
 ├── ObjectiveError                   the objective failed at every point tried, so there is nothing to learn from
-└── NumericalError                   a matrix or a fit is beyond repair; `ask` answers it with a fallback, never raises it
+└── NumericalError                   a matrix or a fit is beyond repair; `ask` falls back, and never raises it
 """
 
 

@@ -132,9 +132,7 @@ def _evaluate(f: Callable[[Any], Any], optimizer: Optimizer, trial: Trial) -> Ex
     return None
 
 
-def _result(
-    optimizer: Optimizer, evaluated: list[int], message: str, with_importance: bool = True
-) -> OptimizeResult:
+def _result(optimizer: Optimizer, evaluated: list[int], message: str, with_importance: bool = True) -> OptimizeResult:
     trials = optimizer.trials
     best = optimizer.best
     mine = [trials[number] for number in evaluated]

@@ -1,7 +1,6 @@
 """Ask and tell: the shell around a state. It only remembers which state is current, and speaks the user's units."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, get_args
 
 import numpy as np
@@ -42,7 +41,12 @@ class Optimizer:
     """
 
     def __init__(
-        self, space: Space, *, direction: Direction = "minimize", seed: Any = None, config: Config | None = None
+        self,
+        space: Space,
+        *,
+        direction: Direction = "minimize",
+        seed: Any = None,
+        config: Config | None = None,
     ) -> None:
         if not isinstance(space, Space):
             raise InputError(
@@ -52,13 +56,17 @@ class Optimizer:
             raise InputError(f"direction must be one of {list(get_args(Direction))}; got {direction!r}")
         if config is not None and not isinstance(config, Config):
             raise InputError(f"config must be a Config; got {type(config).__name__}")
-        self._state = State.new(space, direction, seed_from(seed), config if config is not None else Config())
+        self._begin(State.new(space, direction, seed_from(seed), config if config is not None else Config()))
+
+    def _begin(self, state: State) -> None:
+        self._state = state
+        self._known_shares: tuple[int, Array] | None = None
 
     @classmethod
     def from_state(cls, state: State) -> "Optimizer":
         """Goes on where `state` ended, as `State.from_json` loads it."""
         optimizer = cls.__new__(cls)
-        optimizer._state = state
+        optimizer._begin(state)
         return optimizer
 
     @property
@@ -132,26 +140,23 @@ class Optimizer:
 
         From the model of all variables and all values so far. Zeros while the values do not tell variables apart.
         """
-        shares = self._importance(len(self._state.log))
+        shares = self._shares()
         return dict(zip(self.space.names, shares.tolist(), strict=True)) if self.space.named else shares.copy()
 
-    def _importance(self, version: int) -> Array:
-        if self._cached_importance[0] != version:
+    def _shares(self) -> Array:
+        """Remembered until the next evaluation finishes: it costs a fit of all variables."""
+        n = len(self._state.finished)
+        if self._known_shares is None or self._known_shares[0] != n:
             shares = np.zeros(self.space.D)
-            if len(self._state.finished):
+            if n:
                 with single_thread():
                     try:
                         scores = full_model(self._state)[1]
-                        shares = scores / scores.sum() if scores.sum() > 0 else shares
+                        shares = scores / scores.sum() if scores.sum() > 0.0 else shares
                     except NumericalError:
-                        pass
-            self._cached_importance[:] = [version, shares]
-        shares = self._cached_importance[1]
-        return shares
-
-    @cached_property
-    def _cached_importance(self) -> list[Any]:
-        return [-1, np.zeros(self.space.D)]
+                        pass  # all values equal: no variable is known to matter
+            self._known_shares = (n, shares)
+        return self._known_shares[1]
 
     # ------------------------------------------------------------------------------------------------- within
 

@@ -18,7 +18,7 @@ from vsbo.rng import Purpose, stream
 from vsbo.state import Adapted, Asked, Event, Fell, Fitted, Selected, State, extend
 
 #: Of fits whose loss is not compared with another's: one point more changes the likelihood by far more than this.
-TOLERANCE = 1e-6
+TOLERANCE = 1e-5
 
 
 def propose(state: State) -> tuple[Event, ...]:
@@ -216,7 +216,7 @@ def complete(state: State, candidates: Array) -> Array:
 
 
 def fill(state: State, x_active: Array) -> Array:
-    """x (D,) whose active variables are x_active (p,): the others by the configured strategy."""
+    """X (D,) whose active variables are x_active (p,): the others by the configured strategy."""
     x = np.empty(state.D)
     x[list(state.active)] = x_active
     others = np.setdiff1d(np.arange(state.D), state.active)
@@ -256,4 +256,5 @@ def evolve(state: State) -> Array:
     rng = stream(state.seed, state.next_number, Purpose.FALLBACK)
     if state.strategy is None:
         return rng.random(state.D)
-    return complement.sample_in_box(state.strategy.mean, state.strategy.covariance, 1, rng)[0]
+    sample: Array = complement.sample_in_box(state.strategy.mean, state.strategy.covariance, 1, rng)[0]
+    return sample

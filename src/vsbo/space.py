@@ -73,7 +73,8 @@ class Space:
             return cls(bounds)
         if hasattr(bounds, "lb") and hasattr(bounds, "ub"):
             lows, highs = np.broadcast_arrays(
-                np.atleast_1d(as_floats("bounds.lb", bounds.lb)), np.atleast_1d(as_floats("bounds.ub", bounds.ub))
+                np.atleast_1d(as_floats("bounds.lb", bounds.lb)),
+                np.atleast_1d(as_floats("bounds.ub", bounds.ub)),
             )
             return cls._unnamed(lows, highs)
         pairs = as_floats("bounds", bounds)
@@ -127,9 +128,9 @@ class Space:
         low, high = self._limits
         x = low * (1.0 - u) + high * u
         x = np.where(self._log, np.exp(np.where(self._log, x, 0.0)), x)
-        return np.clip(
-            x, [v.low for v in self.variables.values()], [v.high for v in self.variables.values()]
-        ).astype(np.float64)
+        return np.clip(x, [v.low for v in self.variables.values()], [v.high for v in self.variables.values()]).astype(
+            np.float64
+        )
 
     def point(self, x: Any, argument: str = "x") -> Array:
         """A user's point, array-like (D,) or mapping from every name to a value, as array (D,) in user's units."""

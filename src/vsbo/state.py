@@ -243,7 +243,10 @@ class State:
             )
         try:
             empty = cls.new(
-                Space.from_plain(plain["space"]), plain["direction"], plain["seed"], Config.from_plain(plain["config"])
+                Space.from_plain(plain["space"]),
+                plain["direction"],
+                plain["seed"],
+                Config.from_plain(plain["config"]),
             )
             return extend(empty, [event_from_plain(event) for event in plain["events"]])
         except (KeyError, TypeError, AttributeError, IndexError, InputError, TrialError) as error:
@@ -274,12 +277,17 @@ def _apply(state: State, event: Event) -> State:
             if event.theta is None:
                 return replace(state, selected_at=event.n)
             return replace(
-                state, active=event.active, selected_at=event.n, theta=event.theta, theta_full=event.theta_full
+                state,
+                active=event.active,
+                selected_at=event.n,
+                theta=event.theta,
+                theta_full=event.theta_full,
             )
         case Adapted(numbers):
-            X = np.array([state.evaluations[number].x for number in numbers])
-            y = np.array([state.evaluations[number].y for number in numbers])
-            ranks = np.where(np.isnan(y), -np.inf, y)  # a failure is the worst of its generation
+            told = [state.evaluations[number] for number in numbers]
+            X = np.array([evaluation.x for evaluation in told])
+            # a failure is the worst of its generation
+            ranks = np.array([evaluation.y if evaluation.status == "done" else -np.inf for evaluation in told])
             if state.strategy is None:
                 strategy = cma_from_design(X, ranks, state.config.cma_sigma)
             else:

@@ -16,7 +16,8 @@ def upper_confidence_bound(mu: Array, sigma: Array, beta: float) -> tuple[Array,
 def theorem_beta(t: int, D: int, d: int, smoothness: Smoothness) -> float:
     """beta_t of Theorem 1, for iteration t >= 1 and d of D variables:
 
-    2 log(8 pi^2 t^2 / (3 delta)) + 2 (D - d) log(alpha D t^2 c + 1) + 2 d log(D t^2 c),  c = b sqrt(log(8 D a / delta)).
+    2 log(8 pi^2 t^2 / (3 delta)) + 2 (D - d) log(alpha D t^2 c + 1) + 2 d log(D t^2 c),
+    c = b sqrt(log(8 D a / delta)).
 
     It can be negative where c is tiny; then it is 0: the theorem asks for no exploration.
     """
@@ -47,5 +48,5 @@ def regret_bound(N: int, D: int, d: int, smoothness: Smoothness, information_gai
 
 
 def _slope(D: int, smoothness: Smoothness) -> float:
-    """c = b sqrt(log(8 D a / delta)): the slope that no important variable exceeds, with high probability."""
+    """C = b sqrt(log(8 D a / delta)): the slope that no important variable exceeds, with high probability."""
     return float(smoothness.b * np.sqrt(np.log(8.0 * D * smoothness.a / smoothness.delta)))

@@ -1,8 +1,8 @@
 """Expected improvement over `best`, and its logarithm; each with its derivatives in mu and sigma.
 
-    EI = sigma g(z),  z = (mu - best) / sigma,  g(z) = phi(z) + z Phi(z)            (paper, appendix B)
-    dEI/dmu = Phi(z),  dEI/dsigma = phi(z)
-    d log EI / dmu = r / sigma,  d log EI / dsigma = (1 - z r) / sigma,  r = Phi(z) / g(z)
+EI = sigma g(z),  z = (mu - best) / sigma,  g(z) = phi(z) + z Phi(z)            (paper, appendix B)
+dEI/dmu = Phi(z),  dEI/dsigma = phi(z)
+d log EI / dmu = r / sigma,  d log EI / dsigma = (1 - z r) / sigma,  r = Phi(z) / g(z)
 """
 
 import numpy as np
@@ -22,14 +22,15 @@ def expected_improvement(mu: Array, sigma: Array, best: float) -> tuple[Array, A
 
 
 def log_expected_improvement(mu: Array, sigma: Array, best: float) -> tuple[Array, Array, Array]:
-    """log EI, dlogEI/dmu, dlogEI/dsigma, each (k,); finite and increasing in mu wherever mu, sigma are finite."""
+    """Log EI, dlogEI/dmu, dlogEI/dsigma, each (k,); finite and increasing in mu wherever mu, sigma are finite."""
     z = np.clip((mu - best) / sigma, -LARGEST_Z, LARGEST_Z)
     value, ratio = _log_g(z)
     return np.log(sigma) + value, ratio / sigma, (1.0 - z * ratio) / sigma
 
 
 def _density(z: Array) -> Array:
-    return np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi)
+    density: Array = np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi)
+    return density
 
 
 def _log_g(z: Array) -> tuple[Array, Array]:

@@ -22,7 +22,7 @@ Acquisition = Callable[[Array, bool], tuple[Array, Array]]
 MOVED, STEP = 5.0, 0.2
 #: Of the polish: rounds at most, relative gain that ends it, steps remembered, the first move's length, and the part of
 #: a step below which a row gives up.
-MOST_ROUNDS = 60
+MOST_ROUNDS = 50
 TOLERANCE = 1e-7
 MEMORY = 4
 FIRST_MOVE = 0.1
@@ -80,7 +80,8 @@ def ascend(acquisition: Acquisition, Z: Array) -> tuple[Array, Array]:
     ended_Z, ended_values = Z.copy(), np.full(len(Z), -np.inf)
     rows = np.arange(len(Z))
     values, slopes = acquisition(Z, True)
-    lengths, gamma, pairs = np.ones(len(Z)), np.zeros(len(Z)), []
+    lengths, gamma = np.ones(len(Z)), np.zeros(len(Z))
+    pairs: list[tuple[Array, Array, Array]] = []
     directions = _directions(Z, slopes, pairs, gamma)
     stay = np.isfinite(values) & np.isfinite(slopes).all(axis=1) & directions.any(axis=1)
     ended_values[:] = _finite(values)
@@ -91,15 +92,15 @@ def ascend(acquisition: Acquisition, Z: Array) -> tuple[Array, Array]:
             pairs = [(s[stay], y[stay], rho[stay]) for s, y, rho in pairs]
         if not len(rows):
             break
-        trial = np.clip(Z + lengths[:, None] * directions, 0.0, 1.0)
+        trial = np.minimum(np.maximum(Z + lengths[:, None] * directions, 0.0), 1.0)  # np.clip is slower on few rows
         new_values, new_slopes = acquisition(trial, True)
         step = trial - Z
-        good = new_values >= values + SUFFICIENT * _dots(slopes, step)
+        good = new_values >= values + SUFFICIENT * np.vecdot(slopes, step)
         good &= np.isfinite(new_values) & np.isfinite(new_slopes).all(axis=1)
         moved = good[:, None]
         gained = new_values - values
         change = slopes - new_slopes
-        curvature, square = _dots(step, change), _dots(change, change)
+        curvature, square = np.vecdot(step, change), np.vecdot(change, change)
         bent = good & (curvature > 1e-10 * square)
         curvature = np.where(bent, curvature, 1.0)
         pairs = [*pairs[1 - MEMORY :], (step, change, np.where(bent, 1.0 / curvature, 0.0))]
@@ -131,20 +132,14 @@ def _directions(Z: Array, slopes: Array, pairs: list[tuple[Array, Array, Array]]
         return plain
     q, shares = slopes.copy(), []
     for s, y, rho in reversed(pairs):
-        shares.append(rho * _dots(s, q))
+        shares.append(rho * np.vecdot(s, q))
         q -= shares[-1][:, None] * y
     q *= gamma[:, None]
     for s, y, rho in pairs:
-        q += (shares.pop() - rho * _dots(y, q))[:, None] * s
+        q += (shares.pop() - rho * np.vecdot(y, q))[:, None] * s
     q[held] = 0.0
-    usable = (gamma > 0.0) & (_dots(q, slopes) > 0.0)
+    usable = (gamma > 0.0) & (np.vecdot(q, slopes) > 0.0)
     return np.where(usable[:, None], q, plain)
-
-
-def _dots(A: Array, B: Array) -> Array:
-    """Row by row, A . B: (r,) for A, B (r, d)."""
-    products: Array = np.einsum("ij,ij->i", A, B)
-    return products
 
 
 def _finite(values: Array) -> Array:

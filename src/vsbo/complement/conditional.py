@@ -14,8 +14,8 @@ def conditional(mean: Array, covariance: Array, given: Sequence[int], values: Ar
     mean_o + S_og S_gg^-1 (values - mean_g),  S_oo - S_og S_gg^-1 S_go.
     """
     others = np.setdiff1d(np.arange(len(mean)), given)
-    given = list(given)
-    L, _ = cholesky(covariance[np.ix_(given, given)])
-    half = solve_lower(L, covariance[np.ix_(given, others)])  # L^-1 S_go
-    shift = solve_lower(L, (values - mean[given])[:, None])[:, 0]
+    at = np.asarray(given)
+    L, _ = cholesky(covariance[np.ix_(at, at)])
+    half = solve_lower(L, covariance[np.ix_(at, others)])  # L^-1 S_go
+    shift = solve_lower(L, (values - mean[at])[:, None])[:, 0]
     return mean[others] + half.T @ shift, covariance[np.ix_(others, others)] - half.T @ half

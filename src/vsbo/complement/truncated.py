@@ -105,14 +105,12 @@ def _residual(T: Array, lower: Array, upper: Array, x: Array) -> tuple[Array, Ar
 
 
 def _top(T: Array, lower: Array, upper: Array, z: Array, mu: Array) -> tuple[Array, float]:
-    """psi is concave in z, so a stationary point is its maximum; the margin covers what is left of the iteration."""
+    """Psi is concave in z, so a stationary point is its maximum; the margin covers what is left of the iteration."""
     shift = T @ z + mu
     return mu, float(np.sum(0.5 * mu**2 - mu * z + _log_mass(lower - shift, upper - shift))) + 1e-6
 
 
-def _propose(
-    T: Array, lower: Array, upper: Array, mu: Array, k: int, rng: np.random.Generator
-) -> tuple[Array, Array]:
+def _propose(T: Array, lower: Array, upper: Array, mu: Array, k: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """`k` proposals z (k, d) and their psi (k,)."""
     d = len(lower)
     z, psi = np.zeros((d, k)), np.full(k, 0.5 * float(mu @ mu))

@@ -20,7 +20,7 @@ LARGEST_NOISE = 10.0
 
 #: Relative decrease of the NLL in a step that counts as convergence.
 TOLERANCE = 1e-8
-#: Pairs that L-BFGS-B remembers. 30 instead of its 10 saves a quarter to a third of the evaluations on the recorded data.
+#: Pairs that L-BFGS-B remembers. 30 instead of its 10 saves a quarter of the evaluations on the recorded data.
 MEMORY = 30
 MOST_EVALUATIONS = 600
 
@@ -73,7 +73,13 @@ def _search(
     likelihood: Likelihood, starts: Sequence[tuple[str, Array]], limits: Array, tolerance: float
 ) -> list[tuple[float, str, Array]]:
     """(value, start, log theta) of the optimum reached from each start that leads to one."""
-    options = {"ftol": tolerance, "gtol": 1e-5, "maxcor": MEMORY, "maxfun": MOST_EVALUATIONS, "maxiter": MOST_EVALUATIONS}
+    options = {
+        "ftol": tolerance,
+        "gtol": 1e-5,
+        "maxcor": MEMORY,
+        "maxfun": MOST_EVALUATIONS,
+        "maxiter": MOST_EVALUATIONS,
+    }
     reached = []
     for name, log_theta in starts:
         try:
@@ -87,16 +93,16 @@ def _search(
 
 
 def cold_start(name: str, d: int) -> Array:
-    """log theta (d + 2,). "unit" is the authors' start; "scaled" has the reach of the data in d dimensions.
+    """Log theta (d + 2,). "unit" is the authors' start; "scaled" has the reach of the data in d dimensions.
 
     On the recorded data the likelihood of 50 variables has many optima, and each start finds the better one about
     as often as the other (docs/differences.md).
     """
     if name == "unit":
         return np.full(d + 2, np.log(0.693))
-    return np.r_[np.full(d, 0.5 * np.log(max(d, 1))), 0.0, np.log(0.1)]
+    return np.array([0.5 * np.log(d)] * d + [0.0, np.log(0.1)])
 
 
 def _limits(d: int, noise_floor: float) -> Array:
-    return np.log(np.array([LENGTHSCALES] * d + [OUTPUTSCALES, (noise_floor, LARGEST_NOISE)]))
-
+    limits: Array = np.log(np.array([LENGTHSCALES] * d + [OUTPUTSCALES, (noise_floor, LARGEST_NOISE)]))
+    return limits

@@ -17,7 +17,7 @@ Kernel = Callable[[Array, Array, Array], None]
 
 
 def matern52(q: Array, k: Array, h: Array) -> None:
-    """k = (1 + r + r^2/3) exp(-r), h = 5/3 (1 + r) exp(-r), with r = sqrt(5 q)  (paper, appendix B)."""
+    """K = (1 + r + r^2/3) exp(-r), h = 5/3 (1 + r) exp(-r), with r = sqrt(5 q)  (paper, appendix B)."""
     q *= 5.0
     np.sqrt(q, out=h)
     np.negative(h, out=k)
@@ -31,7 +31,7 @@ def matern52(q: Array, k: Array, h: Array) -> None:
 
 
 def squared_exponential(q: Array, k: Array, h: Array) -> None:
-    """k = h = exp(-q/2)  (paper, section 3.1)."""
+    """K = h = exp(-q/2)  (paper, section 3.1)."""
     np.multiply(q, -0.5, out=k)
     np.exp(k, out=k)
     np.copyto(h, k)
@@ -51,7 +51,7 @@ def augmented(V: Array) -> Array:
 
 
 def evaluate(kernel: KernelName, U: Array, right: Array) -> tuple[Array, Array]:
-    """k and h, each (n, m), between the scaled points U (n, d) and V (m, d), where right = augmented(V).
+    """K and h, each (n, m), between the scaled points U (n, d) and V (m, d), where right = augmented(V).
 
     |u - v|^2 = |u|^2 + |v|^2 - 2 u.v is one matrix product of (u, |u|^2, 1) and (-2 v, 1, |v|^2).
     """

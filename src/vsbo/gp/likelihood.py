@@ -30,7 +30,8 @@ class Hyperparameters:
 
     def to_log(self) -> Array:
         """(d + 2,): log l, log a, log s."""
-        return np.log(np.r_[self.lengthscales, self.outputscale, self.noise])
+        log_theta: Array = np.log(np.r_[self.lengthscales, self.outputscale, self.noise])
+        return log_theta
 
     @classmethod
     def from_log(cls, log_theta: Array) -> "Hyperparameters":

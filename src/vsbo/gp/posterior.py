@@ -1,9 +1,9 @@
 """The posterior of f given the data: mean, deviation and their gradients, for one point or a batch.
 
-    mu(z)      = m + a k(z)' alpha                                         (paper, section 2)
-    sigma^2(z) = a - a^2 k(z)' M^-1 k(z)
-    grad mu    = a (grad k)' alpha
-    grad sigma = -a^2 (grad k)' M^-1 k / sigma          (appendix B, with the factor k that its text lost)
+mu(z)      = m + a k(z)' alpha                                         (paper, section 2)
+sigma^2(z) = a - a^2 k(z)' M^-1 k(z)
+grad mu    = a (grad k)' alpha
+grad sigma = -a^2 (grad k)' M^-1 k / sigma          (appendix B, with the factor k that its text lost)
 """
 
 from dataclasses import dataclass, replace
@@ -40,7 +40,7 @@ class Posterior:
         return augmented(self.U)
 
     def mean(self, Z: Array) -> Array:
-        """mu (k,) at Z (k, d)."""
+        """Mu (k,) at Z (k, d)."""
         k, _ = evaluate(self.kernel, Z / self.theta.lengthscales, self._right)
         return self._mean(k)
 
@@ -51,7 +51,7 @@ class Posterior:
         return mu
 
     def mean_gradient(self, Z: Array) -> tuple[Array, Array, Array]:
-        """mu (k,), sigma (k,) and grad mu (k, d) at Z (k, d): what Grad-IS needs."""
+        """Mu (k,), sigma (k,) and grad mu (k, d) at Z (k, d): what Grad-IS needs."""
         V = Z / self.theta.lengthscales
         k, h = evaluate(self.kernel, V, self._right)
         mu = self._mean(k)
@@ -59,12 +59,12 @@ class Posterior:
         return mu, self._deviation(half), self._slope(h * self.alpha, V)
 
     def predict(self, Z: Array) -> tuple[Array, Array]:
-        """mu (k,) and sigma (k,) at Z (k, d)."""
+        """Mu (k,) and sigma (k,) at Z (k, d)."""
         k, _ = evaluate(self.kernel, Z / self.theta.lengthscales, self._right)
         return self._mean(k), self._deviation(self._half(k))
 
     def gradients(self, Z: Array) -> tuple[Array, Array, Array, Array]:
-        """mu (k,), sigma (k,), grad mu (k, d), grad sigma (k, d) at Z (k, d)."""
+        """Mu (k,), sigma (k,), grad mu (k, d), grad sigma (k, d) at Z (k, d)."""
         V = Z / self.theta.lengthscales
         k, h = evaluate(self.kernel, V, self._right)
         mu = self._mean(k)
@@ -82,7 +82,8 @@ class Posterior:
     def _deviation(self, half: Array) -> Array:
         a = self.theta.outputscale
         variance = a - np.einsum("ij,ij->j", half, half)
-        return np.sqrt(np.maximum(variance, VARIANCE_FLOOR * a))
+        sigma: Array = np.sqrt(np.maximum(variance, VARIANCE_FLOOR * a))
+        return sigma
 
     def _slope(self, weights: Array, V: Array) -> Array:
         """sum_i w_i a dk(z, x_i)/dz for weights = w * h (k, n) at scaled points V (k, d): no (k, n, d) tensor."""
@@ -107,9 +108,7 @@ class Posterior:
         return replace(self, X=X, y=Y, U=np.vstack([self.U, u]), L=L, alpha=alpha, m=m)
 
 
-def condition(
-    X: Array, y: Array, theta: Hyperparameters, kernel: KernelName, mean: MeanName = "constant"
-) -> Posterior:
+def condition(X: Array, y: Array, theta: Hyperparameters, kernel: KernelName, mean: MeanName = "constant") -> Posterior:
     """The posterior for X (n, d), y (n,) under given hyper-parameters. Raises NumericalError if M is beyond repair."""
     U = X / theta.lengthscales
     K, _ = evaluate(kernel, U, augmented(U))
@@ -121,7 +120,7 @@ def condition(
 
 
 def _weights(L: Array, y: Array, mean: MeanName) -> tuple[float, Array]:
-    """m and alpha (n,)."""
+    """M and alpha (n,)."""
     solved = solve_cholesky(L, np.column_stack([y, np.ones(len(y))]))
     m = float(solved[:, 0].sum() / solved[:, 1].sum()) if mean == "constant" and len(y) else 0.0
     return m, solved[:, 0] - m * solved[:, 1]

@@ -26,7 +26,7 @@ def gradient_importance(posterior: Posterior, n_points: int, rng: np.random.Gene
 
 
 def kl_importance(posterior: Posterior, step: float = KL_STEP) -> Array:
-    """KLD-based score (d,) of Paananen et al. 2019: the mean over the data of sqrt(2 KL(p(y|x) || p(y|x + step e_j))) / step.
+    """KLD-based score (d,) of Paananen et al. 2019: sqrt(2 KL(p(y|x) || p(y|x + step e_j))) / step, mean over the data.
 
     p is the predictive distribution of an observation. The step turns inward at the upper face of the cube.
     """

@@ -10,6 +10,9 @@ from vsbo.gp import Fit, Hyperparameters, fit
 
 #: Where a variable that joins a model starts: the side of the cube, neither without effect nor wild.
 NEW_LENGTHSCALE = 1.0
+#: Up to this many variables a model that grew by one is also started afresh: with 3 instead of 7, 6 of the 100 recorded
+#: fits end in worse optima than the authors', with 5 four, with 7 and with all of them three.
+TWO_STARTS = 7
 #: Losses are compared down to 1e-6 of their size (`stepwise.TIE`).
 TOLERANCE = 1e-7
 
@@ -47,7 +50,7 @@ class NestedModels:
                 return [found.theta.columns([other.index(variable) for variable in key])], ()
             if set(other) < set(key) and len(other) == len(key) - 1:
                 (new,) = set(key) - set(other)
-                return [_joined(found.theta, key.index(new))], ("unit",)
+                return [_joined(found.theta, key.index(new))], ("unit",) if len(key) <= TWO_STARTS else ()
         return [], ("unit",)
 
 

@@ -12,7 +12,7 @@ Loss = Callable[[tuple[int, ...]], float]
 
 #: A variable must bring at least this part of what the one before it brought (Algorithm 2, line 9).
 LEAST_SHARE = 0.1
-#: Nested fits of a truly irrelevant variable differ by the optimizer's tolerance: this part of |L| is a tie (PAPER_NOTES, 7).
+#: Nested fits of an irrelevant variable differ by the optimizer's tolerance: this part of |L| is a tie (note 7).
 TIE = 1e-6
 
 
@@ -56,7 +56,7 @@ def forward(
             accepted, reason = True, "nothing to compare with"
         elif drop <= 0:
             accepted, reason = False, "the loss does not fall"
-        elif last_drop is not None and 0 < last_drop and drop < LEAST_SHARE * last_drop:
+        elif last_drop is not None and last_drop > 0 and drop < LEAST_SHARE * last_drop:
             accepted, reason = False, "the loss falls by less than a tenth of the previous fall"
         else:
             accepted, reason = True, "the loss falls"
