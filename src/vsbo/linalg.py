@@ -24,7 +24,7 @@ def cholesky(K: Array) -> tuple[Array, float]:
 
     K (n, n) symmetric; only its lower triangle is read. Raises NumericalError beyond the ladder.
     """
-    scale = float(np.mean(np.diagonal(K))) if len(K) else 1.0
+    scale = float(np.mean(np.diagonal(K)))
     if not np.isfinite(scale):
         raise NumericalError("cholesky: the matrix is not finite")
     for fraction in JITTERS:

@@ -123,12 +123,12 @@ def _add_known(optimizer: Optimizer, x0: Any, y0: Any) -> list[Any]:
 
 
 def _evaluate(f: Callable[[Any], Any], optimizer: Optimizer, trial: Trial) -> Exception | None:
+    """Tell what f says; an exception, or an answer that is no number, is a failure. Returns what was raised."""
     try:
-        y = f(optimizer.space.argument(trial.x))
-    except (StopIteration, Exception) as error:
+        optimizer.tell(trial, f(optimizer.space.argument(trial.x)))
+    except Exception as error:
         optimizer.fail(trial, f"{type(error).__name__}: {error}")
         return error
-    optimizer.tell(trial, y)
     return None
 
 

@@ -168,7 +168,7 @@ def fit_active(state: State) -> tuple[Event, ...]:
 
 
 def maximize_acquisition(state: State) -> Array:
-    """Local maxima (r, p) of the acquisition along the active variables, best first.
+    """Candidates (r, p) along the active variables, best first: the local maxima of the acquisition.
 
     Pending points repel: each is added to the model with the value that the model expects there.
     """

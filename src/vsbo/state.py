@@ -302,10 +302,14 @@ def _apply(state: State, event: Event) -> State:
 def _with_new(state: State, evaluation: Evaluation) -> State:
     if evaluation.number != state.next_number:
         raise TrialError(f"trial {evaluation.number} is out of order: the next number is {state.next_number}")
+    if evaluation.x.shape != (state.D,):
+        raise TrialError(f"trial {evaluation.number} must have x of shape ({state.D},); got {evaluation.x.shape}")
     return replace(state, evaluations=(*state.evaluations, evaluation))
 
 
 def _with_result(state: State, number: int, **result: Any) -> State:
+    if state.evaluations[number].status != "pending":
+        raise TrialError(f"trial {number} was told already")
     before, after = state.evaluations[:number], state.evaluations[number + 1 :]
     told = replace(state.evaluations[number], **result)
     return replace(state, evaluations=(*before, told, *after), finished=(*state.finished, number))

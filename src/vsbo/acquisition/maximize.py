@@ -59,16 +59,17 @@ def start_points(centers: Array, n: int, rng: np.random.Generator) -> Array:
 
 
 def maximize(acquisition: Acquisition, starts: Array, always: Array, restarts: int) -> Array:
-    """Local maxima (r, d), best first, polished from the `restarts` best of `starts` (s, d) and from all of `always`.
+    """Local maxima, best first, polished from the `restarts` best of `starts` (s, d) and from all of `always`;
 
-    Raises NumericalError if the acquisition is nowhere finite.
+    then the starts as they are, for callers to whom every maximum is old news. Raises NumericalError if the
+    acquisition is nowhere finite.
     """
     values = _finite(acquisition(starts, False)[0])
-    best = np.argsort(-values, kind="stable")[:restarts]
-    if values[best[0]] == -np.inf:
+    ordered = np.argsort(-values, kind="stable")
+    if values[ordered[0]] == -np.inf:
         raise NumericalError("maximize: the acquisition is not finite at any start")
-    Z, values = ascend(acquisition, np.vstack([always, starts[best]]))
-    return Z[np.argsort(-values, kind="stable")]
+    Z, values = ascend(acquisition, np.vstack([always, starts[ordered[:restarts]]]))
+    return np.vstack([Z[np.argsort(-values, kind="stable")], starts[ordered]])
 
 
 def ascend(acquisition: Acquisition, Z: Array) -> tuple[Array, Array]:

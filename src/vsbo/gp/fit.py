@@ -12,9 +12,9 @@ from vsbo.errors import NumericalError
 from vsbo.gp.likelihood import Hyperparameters, Likelihood
 from vsbo.gp.prior import prior_for
 
-#: The search box. A length-scale of 5e-3 makes neighbours in a design of thousands independent; one of 1e5 is a
-#: variable without effect. The likelihood is flat beyond both. The noise's lower end is `Config.noise_floor`.
-LENGTHSCALES = (5e-3, 1e5)
+#: The search box. A length-scale of 5e-3 makes neighbours in a design of thousands independent; one of 1e7 is a variable
+#: without effect even under the largest output scale. The noise's lower end is `Config.noise_floor`.
+LENGTHSCALES = (5e-3, 1e7)
 OUTPUTSCALES = (1e-3, 1e4)
 LARGEST_NOISE = 10.0
 
@@ -53,7 +53,7 @@ def fit(
     """
     n, d = X.shape
     limits = _limits(d, config.noise_floor)
-    if n == 0 or np.ptp(y) == 0.0:
+    if np.ptp(y) == 0.0:
         # Nothing to learn: any output scale explains a constant. The plain start makes a model that explores.
         return Fit(Hyperparameters.from_log(np.clip(cold_start("scaled", d), *limits.T)), np.nan, "constant", 0)
     prior = prior_for(config.prior, d)

@@ -122,5 +122,5 @@ def condition(X: Array, y: Array, theta: Hyperparameters, kernel: KernelName, me
 def _weights(L: Array, y: Array, mean: MeanName) -> tuple[float, Array]:
     """M and alpha (n,)."""
     solved = solve_cholesky(L, np.column_stack([y, np.ones(len(y))]))
-    m = float(solved[:, 0].sum() / solved[:, 1].sum()) if mean == "constant" and len(y) else 0.0
+    m = float(solved[:, 0].sum() / solved[:, 1].sum()) if mean == "constant" else 0.0
     return m, solved[:, 0] - m * solved[:, 1]

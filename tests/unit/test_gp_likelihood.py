@@ -1,0 +1,126 @@
+"""The likelihood against SciPy's multivariate normal, its gradient against central differences."""
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+
+from vsbo.gp.likelihood import Hyperparameters, Likelihood
+from vsbo.gp.prior import prior_for
+
+KERNELS = ["matern52", "squared_exponential"]
+
+
+def slow_correlation(kernel, x, z, lengthscales):
+    """One entry, as the paper writes it (appendix B)."""
+    distance = np.sqrt(sum(((a - b) / s) ** 2 for a, b, s in zip(x, z, lengthscales, strict=True)))
+    if kernel == "squared_exponential":
+        return np.exp(-0.5 * distance**2)
+    return (1 + np.sqrt(5) * distance + 5 / 3 * distance**2) * np.exp(-np.sqrt(5) * distance)
+
+
+def slow_covariance(kernel, X, theta):
+    K = np.array([[slow_correlation(kernel, x, z, theta.lengthscales) for z in X] for x in X])
+    return theta.outputscale * K + theta.noise * np.eye(len(X))
+
+
+def data(n=12, d=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, d))
+    return X, np.sin(5 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("log_scale", [-2.0, 0.0, 1.5])
+def test_zero_mean_likelihood_is_scipys(kernel, log_scale):
+    X, y = data()
+    log_theta = log_scale + np.array([0.1, -0.2, 0.3, 0.2, -0.4])
+    theta = Hyperparameters.from_log(log_theta)
+    expected = -multivariate_normal(np.zeros(len(y)), slow_covariance(kernel, X, theta)).logpdf(y)
+    value, _ = Likelihood(X, y, kernel, "zero")(log_theta)
+    assert value == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_constant_mean_is_the_one_that_maximizes_scipys_likelihood(kernel):
+    from scipy.optimize import minimize_scalar
+
+    X, y = data()
+    y = y + 7.0
+    log_theta = np.array([-0.5, 0.2, 1.0, 0.3, -2.0])
+    M = slow_covariance(kernel, X, Hyperparameters.from_log(log_theta))
+    best = minimize_scalar(lambda m: -multivariate_normal(np.full(len(y), m), M).logpdf(y), bracket=(6, 8))
+    value, _ = Likelihood(X, y, kernel, "constant")(log_theta)
+    assert value == pytest.approx(best.fun, rel=1e-9)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("mean", ["constant", "zero"])
+@pytest.mark.parametrize("prior", ["none", "dimension_scaled"])
+@pytest.mark.parametrize("log_scale", [-2.0, 0.0, 1.5])
+def test_gradient_is_that_of_central_differences(kernel, mean, prior, log_scale):
+    X, y = data()
+    likelihood = Likelihood(X, y, kernel, mean, prior_for(prior, 3))
+    log_theta = log_scale + np.array([0.1, -0.2, 0.3, 0.2, -0.4])
+    _, gradient = likelihood(log_theta)
+    gradient = gradient.copy()
+    h = 1e-5
+    numeric = [(likelihood(log_theta + h * e)[0] - likelihood(log_theta - h * e)[0]) / (2 * h) for e in np.eye(5)]
+    np.testing.assert_allclose(gradient, numeric, rtol=2e-5, atol=2e-6)
+
+
+def test_each_length_scale_has_its_own_derivative():
+    """Length-scales that differ by orders of magnitude: a shared or swapped factor would show."""
+    X, y = data(n=30, d=4, seed=3)
+    likelihood = Likelihood(X, y, "matern52")
+    log_theta = np.log([0.1, 0.5, 2.0, 30.0, 1.3, 0.05])
+    _, gradient = likelihood(log_theta)
+    gradient = gradient.copy()
+    h = 1e-5
+    numeric = [(likelihood(log_theta + h * e)[0] - likelihood(log_theta - h * e)[0]) / (2 * h) for e in np.eye(6)]
+    np.testing.assert_allclose(gradient, numeric, rtol=1e-4, atol=1e-6)
+
+
+def test_a_call_leaves_nothing_behind_for_the_next():
+    X, y = data()
+    likelihood = Likelihood(X, y, "matern52")
+    a, b = np.zeros(5), np.full(5, -0.7)
+    first = likelihood(a)
+    likelihood(b)
+    again = likelihood(a)
+    assert first[0] == again[0]
+    np.testing.assert_array_equal(first[1], again[1])
+
+
+def test_no_tensor_of_n_n_d():
+    """Memory of one evaluation at n = 200, d = 400: a (n, n, d) tensor would be 128 MB."""
+    import tracemalloc
+
+    X, y = np.random.default_rng(0).random((200, 400)), np.zeros(200)
+    tracemalloc.start()
+    Likelihood(X, y + X[:, 0], "matern52")(np.zeros(402))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 12e6
+
+
+def test_duplicate_points_are_no_hazard():
+    X, y = data()
+    X = np.vstack([X, X])
+    value, gradient = Likelihood(X, np.r_[y, y], "matern52")(np.array([0.0, 0, 0, 0, np.log(1e-4)]))
+    assert np.isfinite(value)
+    assert np.isfinite(gradient).all()
+
+
+def test_prior_is_a_log_normal():
+    from scipy.stats import lognorm
+
+    prior = prior_for("dimension_scaled", 7)
+    a, b = np.random.default_rng(0).normal(size=(2, 9))
+
+    def log_density(log_theta):  # of log theta: the change of variables adds log theta
+        frozen = lognorm(s=prior.deviation, scale=np.exp(prior.center))
+        return np.sum(frozen.logpdf(np.exp(log_theta)) + log_theta)
+
+    ours = prior.negative_log_density(a)[0] - prior.negative_log_density(b)[0]
+    assert ours == pytest.approx(log_density(b) - log_density(a))
+    assert prior.center[0] == pytest.approx(np.sqrt(2) + np.log(7) / 2)

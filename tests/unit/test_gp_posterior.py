@@ -1,0 +1,98 @@
+"""The posterior against the textbook formula and central differences; the appended row against a refit."""
+
+import numpy as np
+import pytest
+from tests.unit.test_gp_likelihood import KERNELS, data, slow_correlation, slow_covariance
+
+from vsbo.gp import Hyperparameters, condition
+
+
+def theta_at(log_scale, d=3):
+    return Hyperparameters.from_log(log_scale + np.linspace(-0.3, 0.4, d + 2))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("mean", ["constant", "zero"])
+def test_mean_and_deviation_are_the_textbooks(kernel, mean):
+    X, y = data()
+    theta = theta_at(-0.5)
+    Z = np.random.default_rng(1).random((4, 3))
+    M_inverse = np.linalg.inv(slow_covariance(kernel, X, theta))
+    k = theta.outputscale * np.array([[slow_correlation(kernel, z, x, theta.lengthscales) for x in X] for z in Z])
+    one = np.ones(len(y))
+    m = (one @ M_inverse @ y) / (one @ M_inverse @ one) if mean == "constant" else 0.0
+    posterior = condition(X, y, theta, kernel, mean)
+    mu, sigma = posterior.predict(Z)
+    np.testing.assert_allclose(mu, m + k @ M_inverse @ (y - m), rtol=1e-9)
+    np.testing.assert_allclose(sigma**2, theta.outputscale - np.einsum("ij,jk,ik->i", k, M_inverse, k), rtol=1e-8)
+    np.testing.assert_allclose(posterior.mean(Z), mu, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("log_scale", [-2.0, 0.0, 1.5])
+def test_gradients_are_those_of_central_differences(kernel, log_scale):
+    X, y = data()
+    posterior = condition(X, y, theta_at(log_scale), kernel)
+    Z = np.random.default_rng(2).random((5, 3))
+    mu, sigma, d_mu, d_sigma = posterior.gradients(Z)
+    np.testing.assert_allclose(np.array(posterior.predict(Z)), [mu, sigma], rtol=1e-12)
+    h = 1e-6
+    for j in range(3):
+        step = h * np.eye(3)[j]
+        up, down = posterior.predict(Z + step), posterior.predict(Z - step)
+        np.testing.assert_allclose(d_mu[:, j], (up[0] - down[0]) / (2 * h), rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(d_sigma[:, j], (up[1] - down[1]) / (2 * h), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(posterior.mean_gradient(Z)[2], d_mu, rtol=1e-12)
+
+
+def test_batch_is_the_loop():
+    X, y = data()
+    posterior = condition(X, y, theta_at(0.0), "matern52")
+    Z = np.random.default_rng(3).random((6, 3))
+    batch = posterior.gradients(Z)
+    for i, z in enumerate(Z):
+        for whole, one in zip(batch, posterior.gradients(z[None, :]), strict=True):
+            np.testing.assert_allclose(whole[i], one[0], rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize("mean", ["constant", "zero"])
+def test_an_appended_row_is_a_refit(mean):
+    X, y = data(n=20)
+    theta = theta_at(-1.0)
+    grown = condition(X[:15], y[:15], theta, "matern52", mean)
+    for x, value in zip(X[15:], y[15:], strict=True):
+        grown = grown.extend(x, value)
+    whole = condition(X, y, theta, "matern52", mean)
+    np.testing.assert_allclose(grown.L, whole.L, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(grown.alpha, whole.alpha, rtol=1e-6, atol=1e-8)
+    assert grown.m == pytest.approx(whole.m, rel=1e-8)
+    Z = np.random.default_rng(4).random((5, 3))
+    np.testing.assert_allclose(grown.predict(Z), whole.predict(Z), rtol=1e-7)
+
+
+def test_appending_a_noiseless_duplicate_climbs_the_jitter_ladder():
+    X, y = data()
+    theta = Hyperparameters(np.full(3, 0.5), 1.0, 0.0)
+    posterior = condition(X, y, theta, "matern52").extend(X[0], y[0])
+    assert np.isfinite(posterior.predict(X)).all()
+
+
+def test_believing_in_the_mean_changes_only_the_deviation():
+    X, y = data()
+    posterior = condition(X, y, theta_at(-0.5), "matern52")
+    x = np.array([0.3, 0.9, 0.1])
+    more = posterior.extend(x, posterior.mean(x[None])[0])
+    Z = np.random.default_rng(5).random((20, 3))
+    np.testing.assert_allclose(more.mean(Z), posterior.mean(Z), rtol=1e-8)
+    assert (more.predict(Z)[1] <= posterior.predict(Z)[1] + 1e-12).all()
+    assert more.predict(x[None])[1][0] < 0.9 * posterior.predict(x[None])[1][0]
+
+
+def test_it_interpolates_and_returns_to_the_mean():
+    X, y = data()
+    posterior = condition(X, y, Hyperparameters(np.full(3, 0.5), 1.0, 1e-8), "matern52")
+    np.testing.assert_allclose(posterior.mean(X), y, atol=1e-5)
+    mu, sigma = posterior.predict(np.full((1, 3), 1e3))
+    assert mu[0] == pytest.approx(posterior.m)
+    assert sigma[0] == pytest.approx(1.0)
+

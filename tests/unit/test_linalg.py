@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+
+from vsbo.errors import NumericalError
+from vsbo.linalg import JITTERS, cholesky, single_thread, solve_cholesky, solve_lower
+
+
+def spd(n, seed=0):
+    A = np.random.default_rng(seed).normal(size=(n, n))
+    return A @ A.T + np.eye(n)
+
+
+def test_cholesky_is_scipys_and_needs_no_jitter():
+    K = spd(7)
+    L, jitter = cholesky(K)
+    assert jitter == 0.0
+    np.testing.assert_allclose(L, np.linalg.cholesky(K), rtol=1e-12)
+
+
+def test_cholesky_of_a_singular_matrix_adds_the_least_jitter_of_the_ladder_that_works():
+    K = np.ones((5, 5)) - 1e-9 * np.eye(5)  # least eigenvalue -1e-9: the first rungs must fail
+    L, jitter = cholesky(K)
+    used = jitter / np.mean(np.diagonal(K))
+    assert used == pytest.approx(1e-8)
+    np.testing.assert_allclose(L @ L.T, K + jitter * np.eye(5), atol=1e-12)
+
+
+@pytest.mark.parametrize("K", [-np.eye(3), np.full((3, 3), np.nan), np.array([[1.0, 2.0], [2.0, 1.0]])])
+def test_cholesky_says_when_a_matrix_is_beyond_repair(K):
+    with pytest.raises(NumericalError, match="cholesky"):
+        cholesky(K)
+
+
+def test_the_ladder_ascends():
+    assert list(JITTERS) == sorted(JITTERS)
+    assert JITTERS[0] == 0.0
+
+
+def test_solves():
+    K, B = spd(6), np.random.default_rng(1).normal(size=(6, 3))
+    L, _ = cholesky(K)
+    np.testing.assert_allclose(solve_lower(L, B), np.linalg.solve(L, B), rtol=1e-10)
+    np.testing.assert_allclose(solve_lower(L, B, transposed=True), np.linalg.solve(L.T, B), rtol=1e-10)
+    np.testing.assert_allclose(solve_cholesky(L, B), np.linalg.solve(K, B), rtol=1e-10)
+
+
+def test_single_thread_holds_inside_and_only_inside():
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    def threads():
+        return {library["num_threads"] for library in threadpool_info()}
+
+    with threadpool_limits(2):
+        before = threads()
+        with single_thread():
+            assert threads() == {1}
+        assert threads() == before
