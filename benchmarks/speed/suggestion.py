@@ -137,7 +137,7 @@ def by_botorch(X: Array, y: Array, number: int) -> Suggestion:
 def loss_per_point(X: Array, z: Array, kernel: str, theta: gp.Hyperparameters) -> float:
     """The mean negative log likelihood, whoever found theta: one function for both sides."""
     value, _ = Likelihood(X, z, kernel)(theta.to_log())  # type: ignore[arg-type]
-    return value / len(z)
+    return float(value) / len(z)
 
 
 def _six(data: DataSet) -> tuple[str, Array, Array]:

@@ -38,7 +38,7 @@ def test_grad_is_with_their_hyperparameters_gives_their_scores(name, selection):
     assert set(ranked(ours)[: len(top)]) == set(top) or np.ptp(theirs[selection["rank"][:4]]) < 0.05
 
 
-# Where `select`, fed with their losses, does not return their set. All are differences that docs/differences.md settles:
+# Where `select`, fed with their losses, does not return their set: differences that docs/differences.md settles.
 TIE_ELIMINATES = {"Hartmann6_s0@180", "StyblinskiTang4_s0@120"}  # note 7: theirs keeps a variable that brings 1e-6
 NO_THRESHOLD = {"Hartmann6_s1@140", "Branin_s1@80", "Branin_s1@140", "Branin_s1@180"}  # note 3: previous drop <= 0
 ROUNDED = {"Hartmann6_s0@200"}  # drops below the six digits to which losses are recorded

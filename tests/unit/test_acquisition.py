@@ -103,7 +103,7 @@ def test_theorem_beta_grows_with_t_and_with_the_variables_that_matter():
 
 
 def test_regret_bound_without_unimportant_slopes_is_that_of_gp_ucb():
-    """alpha -> 0: the residual vanishes, and the bound goes to zero with N if gamma_N / N does."""
+    """Alpha -> 0: the residual vanishes, and the bound goes to zero with N if gamma_N / N does."""
     s = Smoothness(alpha=0.0)
     bounds = [regret_bound(N, 10, 3, s, information_gain=np.log(N), noise=0.01) for N in (10**2, 10**4, 10**8)]
     assert bounds[0] > bounds[1] > bounds[2]

@@ -47,9 +47,7 @@ def test_foreign_points_are_clipped_to_the_length_that_own_samples_rarely_exceed
     longest = np.sqrt(D) + 2 * D / (D + 2)
     X = 0.5 + 0.01 * longest * np.eye(population, D)  # just at the limit: nothing is changed
     y = -np.arange(float(population))
-    np.testing.assert_allclose(
-        cma_update(state, X, y).mean, cma_update(state, X, y, foreign=False).mean, rtol=1e-12
-    )
+    np.testing.assert_allclose(cma_update(state, X, y).mean, cma_update(state, X, y, foreign=False).mean, rtol=1e-12)
     far = 0.5 + 1.0 * np.eye(population, D)  # a hundred deviations: the same step as at the limit
     np.testing.assert_allclose(cma_update(state, far, y).mean, cma_update(state, X, y).mean, rtol=1e-12)
 

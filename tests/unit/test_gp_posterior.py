@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from tests.unit.test_gp_likelihood import KERNELS, data, slow_correlation, slow_covariance
 
+from tests.unit.test_gp_likelihood import KERNELS, data, slow_correlation, slow_covariance
 from vsbo.gp import Hyperparameters, condition
 
 
@@ -95,4 +95,3 @@ def test_it_interpolates_and_returns_to_the_mean():
     mu, sigma = posterior.predict(np.full((1, 3), 1e3))
     assert mu[0] == pytest.approx(posterior.m)
     assert sigma[0] == pytest.approx(1.0)
-

@@ -1,5 +1,7 @@
 """Selection by dictionaries of losses, importance by closed forms."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -171,7 +173,7 @@ def test_gradient_importance_sees_what_goes_up_and_down():
 def test_kl_importance_is_its_analytic_limit():
     """As the step vanishes, sqrt(2 KL) / step tends to sqrt(mu'^2 / v + v'^2 / (2 v^2)), v the predictive variance."""
     posterior = model(lambda X: np.sin(6 * X[:, 0]) + 0.3 * X[:, 1])
-    mu, sigma, d_mu, d_sigma = posterior.gradients(posterior.X)
+    _, sigma, d_mu, d_sigma = posterior.gradients(posterior.X)
     v = (sigma**2 + posterior.theta.noise)[:, None]
     dv = 2 * sigma[:, None] * d_sigma
     limit = np.mean(np.sqrt(d_mu**2 / v + dv**2 / (2 * v**2)), axis=0)
@@ -212,7 +214,7 @@ def test_a_variable_without_effect_never_makes_a_nested_model_worse():
     z = np.sin(5 * X[:, 0]) + X[:, 1]
     models = NestedModels(X, z, Config.paper(), {})
     losses = [models.loss(tuple(range(m))) for m in range(1, 7)]
-    assert all(later <= earlier + 1e-5 * abs(earlier) for earlier, later in zip(losses, losses[1:], strict=False))
+    assert all(later <= earlier + 1e-5 * abs(earlier) for earlier, later in pairwise(losses))
 
 
 def test_a_model_with_one_variable_fewer_starts_where_the_larger_one_ended():

@@ -66,9 +66,7 @@ def test_bad_spaces(make, says):
 
 
 @given(
-    st.lists(
-        st.tuples(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6), st.booleans()), min_size=1, max_size=5
-    ),
+    st.lists(st.tuples(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6), st.booleans()), min_size=1, max_size=5),
     st.integers(0, 2**32),
 )
 def test_units_go_there_and_back(rows, seed):

@@ -27,6 +27,8 @@ TOLERANCE = 1e-7
 MEMORY = 4
 FIRST_MOVE = 0.1
 LEAST_LENGTH = 1e-4
+#: Squared changes of the slope below this are rounding of zero.
+TINY = 1e-200
 #: Share of the gain promised by the slope that a step must bring (Armijo).
 SUFFICIENT = 1e-4
 
@@ -102,7 +104,7 @@ def ascend(acquisition: Acquisition, Z: Array) -> tuple[Array, Array]:
         gained = new_values - values
         change = slopes - new_slopes
         curvature, square = np.vecdot(step, change), np.vecdot(change, change)
-        bent = good & (curvature > 1e-10 * square)
+        bent = good & (curvature > 1e-10 * square) & (square > TINY)
         curvature = np.where(bent, curvature, 1.0)
         pairs = [*pairs[1 - MEMORY :], (step, change, np.where(bent, 1.0 / curvature, 0.0))]
         gamma = np.where(bent, curvature / np.where(bent, square, 1.0), gamma)

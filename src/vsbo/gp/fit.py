@@ -12,7 +12,7 @@ from vsbo.errors import NumericalError
 from vsbo.gp.likelihood import Hyperparameters, Likelihood
 from vsbo.gp.prior import prior_for
 
-#: The search box. A length-scale of 5e-3 makes neighbours in a design of thousands independent; one of 1e7 is a variable
+#: The search box. At a length-scale of 5e-3 even neighbours among thousands are independent; one of 1e7 is a variable
 #: without effect even under the largest output scale. The noise's lower end is `Config.noise_floor`.
 LENGTHSCALES = (5e-3, 1e7)
 OUTPUTSCALES = (1e-3, 1e4)

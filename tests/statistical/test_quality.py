@@ -1,0 +1,77 @@
+"""Quality is a distribution: several seeds, variables permuted so that order cannot help, false-alarm rates stated."""
+
+import multiprocessing
+import os
+
+import numpy as np
+import pytest
+
+import vsbo
+from benchmarks.problems import branin50, hartmann6_50, permuted, styblinski_tang4_50
+
+pytestmark = pytest.mark.slow
+
+SEEDS = range(10)
+PROBLEMS = {"hartmann6": hartmann6_50, "branin": branin50, "styblinski_tang4": styblinski_tang4_50}
+
+
+def one_run(name, seed, config, budget):
+    """Best value, and how many of the important variables each selection found."""
+    problem = permuted(PROBLEMS[name](), 100 + seed)
+    result = vsbo.maximize(problem.f, problem.bounds, budget=budget, rng=seed, config=config)
+    hits = [len(problem.important & set(s.active)) for s in result.optimizer.state.selections]
+    return result.fun, hits
+
+
+def over_seeds(name, config, budget, seeds=SEEDS):
+    arguments = [(name, seed, config, budget) for seed in seeds]
+    with multiprocessing.get_context("spawn").Pool(min(len(seeds), os.cpu_count() or 1)) as pool:
+        return pool.starmap(one_run, arguments)
+
+
+def random_search(name, seed, budget):
+    problem = permuted(PROBLEMS[name](), 100 + seed)
+    low, high = problem.bounds.T
+    X = np.random.default_rng(seed).uniform(low, high, (budget, problem.D))
+    return max(problem.f(x) for x in X)
+
+
+@pytest.fixture(scope="module")
+def hartmann6_runs():
+    return over_seeds("hartmann6", vsbo.Config.paper(), 205)
+
+
+def test_the_papers_method_finds_hartmanns_variables(hartmann6_runs):
+    """At least 4.5 of 6 on average over the last three selections; the authors' program, over all ten: 4.4.
+
+    Over these seeds we saw 5.8 with a deviation of 0.4 between runs: a mean of 4.5 is ten standard errors away.
+    """
+    found = [np.mean(hits[-3:]) for _, hits in hartmann6_runs]
+    assert np.mean(found) >= 4.5
+
+
+def test_the_papers_method_ends_high_on_hartmann6(hartmann6_runs):
+    """3.1 or better on average; the authors' program, two runs: 3.22 and 3.24."""
+    assert np.mean([best for best, _ in hartmann6_runs]) >= 3.1
+
+
+def test_it_beats_random_search(hartmann6_runs):
+    """Sign test over ten pairs: if it were no better than random search, ten of ten would come once in 1024 times."""
+    wins = sum(
+        best > random_search("hartmann6", seed, 205) for seed, (best, _) in zip(SEEDS, hartmann6_runs, strict=True)
+    )
+    assert wins == 10
+
+
+@pytest.mark.parametrize("name", ["branin", "styblinski_tang4"])
+def test_it_beats_random_search_elsewhere_too(name):
+    """Six of six: a false alarm once in 64 times for a method that is no better than random search."""
+    seeds = range(6)
+    runs = over_seeds(name, vsbo.Config.paper(), 85, seeds)
+    assert all(best > random_search(name, seed, 85) for seed, (best, _) in zip(seeds, runs, strict=True))
+
+
+def test_the_default_configuration_beats_random_search_too():
+    seeds = range(6)
+    runs = over_seeds("hartmann6", vsbo.Config(), 105, seeds)
+    assert all(best > random_search("hartmann6", seed, 105) for seed, (best, _) in zip(seeds, runs, strict=True))
