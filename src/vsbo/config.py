@@ -68,7 +68,7 @@ class Config:
     n_initial: int = 5
     """N_init: uniform points before the first model. >= 1. Paper, appendix D: 5."""
 
-    # --- the surrogate (paper, section 2; PAPER_NOTES, first table)
+    # --- the surrogate (paper, section 2; docs/differences.md)
     kernel: KernelName = "matern52"
     """Paper, appendix D: Matern-5/2."""
     mean: MeanName = "constant"
@@ -160,7 +160,7 @@ class Config:
 
     @classmethod
     def paper(cls, **changes: Any) -> "Config":
-        """The published method: the text, and where it is silent PAPER_NOTES (docs/differences.md lists each)."""
+        """The published method: the text, and where it is silent docs/differences.md."""
         return replace(cls(acquisition="ei", prior="none"), **changes)
 
     @classmethod

@@ -54,7 +54,7 @@ class Data:
 
 
 def standardize(y: Array) -> Array:
-    """(y - mean) / deviation, with n - 1 in the deviation (PAPER_NOTES, row "y"); zeros if y is constant.
+    """(y - mean) / deviation, with n - 1 in the deviation , as in the authors' program; zeros if y is constant.
 
     Works at any size of y: it is brought to [-1, 1] before anything is squared.
     """

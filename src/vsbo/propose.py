@@ -62,7 +62,7 @@ def design_point(state: State) -> Asked:
 
 
 def selection_due(state: State) -> bool:
-    """N_vs evaluations finished since the last selection, or since the design (PAPER_NOTES, 2)."""
+    """N_vs evaluations finished since the last selection, or since the design (note 2)."""
     since = len(state.finished) - max(state.selected_at, state.config.n_initial)
     return state.config.selection != "fixed" and since >= state.config.select_every
 

@@ -68,7 +68,7 @@ def test_values_matter_by_rank_only():
 
 
 def test_learning_rate_at_fifty_variables_is_tiny():
-    """PAPER_NOTES: c1 + c_mu is about 0.004 at D = 50 with a population of 20."""
+    """c1 + c_mu is about 0.004 at D = 50 with a population of 20."""
     r = rates(50, 20)
     assert 0.003 < r.c1 + r.c_mu < 0.006
 

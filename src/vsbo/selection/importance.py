@@ -46,5 +46,5 @@ def kl_importance(posterior: Posterior, step: float = KL_STEP) -> Array:
 
 
 def ranked(scores: Array) -> tuple[int, ...]:
-    """Variables from the most to the least important; equal scores keep their order (PAPER_NOTES, 8)."""
+    """Variables from the most to the least important; equal scores keep their order (note 8)."""
     return tuple(np.argsort(-scores, kind="stable").tolist())

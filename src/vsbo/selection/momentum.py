@@ -21,7 +21,7 @@ def case_of(before: Array, since: Array, previous: Sequence[int], D: int) -> Cas
     """Algorithm 3, lines 3-7. `before`, `since`: values up to the last selection, and those that came after it.
 
     The first selection, and one after a selection of all D variables, have nothing to remember. Accurate is strict:
-    the maximum must have risen (PAPER_NOTES, 9).
+    the maximum must have risen (note 9).
     """
     if len(previous) == D:
         return Case.FIRST

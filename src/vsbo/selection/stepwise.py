@@ -44,7 +44,7 @@ def forward(
 
     Goes through `order`, skipping what is kept. The first `free` candidates enter untested. From then on it stops at
     the first one whose drop is <= 0 or below a tenth of the previous drop; a previous drop <= 0 sets no threshold
-    (PAPER_NOTES, 3). If none stops it, all are selected (PAPER_NOTES, 1).
+    (note 3). If none stops it, all are selected (note 1).
     """
     chosen, steps = list(kept), []
     for candidate in (variable for variable in order if variable not in kept):
@@ -72,7 +72,7 @@ def backward(order: Sequence[int], loss: Loss) -> tuple[tuple[int, ...], float, 
     """Recursive feature elimination (Algorithm 5, lines 6-17): prefixes of `order`, ever shorter, until the loss rises.
 
     Returns the kept prefix, its loss, and the gap: how much the rejected model was worse (None if one variable was
-    left without a rejection). A tie eliminates (PAPER_NOTES, 5 and 7).
+    left without a rejection). A tie eliminates (notes 5 and 7).
     """
     kept_loss, steps = loss(tuple(order)), []
     for m in range(len(order) - 1, 0, -1):
