@@ -1,10 +1,13 @@
 """What a measurement depends on besides the code: machine, versions, threads, date. No name of a host."""
 
+import hashlib
 import os
 import platform
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+import vsbo
 
 THREADS = 1
 PACKAGES = ("vsbo", "numpy", "scipy", "torch", "gpytorch", "botorch")
@@ -25,7 +28,17 @@ def environment() -> dict[str, str]:
             known[package] = version(package)
         except PackageNotFoundError:
             continue
+    known["vsbo source"] = _source_digest()
     return known
+
+
+def _source_digest() -> str:
+    """Tells apart sources of one version: rows with different digests were measured on different code."""
+    root = Path(vsbo.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()[:8]
 
 
 def _cpu_model() -> str:

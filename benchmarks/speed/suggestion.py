@@ -47,7 +47,7 @@ Contestant = Callable[[Array, Array, int], Suggestion]
 
 
 def measure_all(quick: bool) -> list[Row]:
-    """Row 1: n = 200, D = 50, cold."""
+    """N = 200, D = 50, from scratch."""
     data = [(one.name, one.X, one.y) for one in datasets.like_a_run(1 if quick else 3)]
 
     def ours(tolerance: float) -> Contestant:
@@ -63,7 +63,7 @@ def measure_all(quick: bool) -> list[Row]:
 
 
 def measure_selected(quick: bool) -> list[Row]:
-    """Row 2: n = 200, the six important variables, warm as in a run; BoTorch has no warm start of its own."""
+    """N = 200, the six important variables, warm as in a run; BoTorch has no warm start of its own."""
     data = [_six(one) for one in datasets.like_a_run(1 if quick else 3)]
 
     def ours(restarts: int, config: Config) -> Contestant:

@@ -39,8 +39,8 @@ def measure(quick: bool) -> list[Row]:
             "acquisition": sum(event.seconds for event in log if isinstance(event, Asked)),
         }
         split["rest"] = wall - sum(split.values())
-        runs.append({"seed": seed, "cpu": spent, "wall": wall, "allowed": allowed, "ratio": spent / allowed, "best": result.fun})
-        runs[-1] |= split
+        numbers = {"cpu": spent, "wall": wall, "allowed": allowed, "ratio": spent / allowed, "best": float(result.fun)}
+        runs.append({"seed": seed} | numbers | split)
         lines.append(
             (
                 str(seed),
@@ -64,8 +64,9 @@ def measure(quick: bool) -> list[Row]:
             "<= 1 times",
             f"{ratio:.2f} times ({median(run['cpu'] for run in runs):.1f} s)",
             ratio <= 1.0,
-            notes + "\n\nfit, selection and acquisition (with the other variables) are wall seconds of the run's own "
-            "log, which exceed CPU seconds on a busy machine; the rest is the evolution strategy, the records and the importance in the result.",
+            notes + "\n\nfit, selection and acquisition (with the other variables) are wall seconds from the run's own "
+            "log, more than CPU seconds on a busy machine; the rest is the evolution strategy, the records and the "
+            "importance in the result.",
             {"runs": runs, "median ratio": ratio},
         )
     ]

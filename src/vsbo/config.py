@@ -169,21 +169,21 @@ class Config:
         return replace(cls(selection="fixed"), **changes)
 
     @classmethod
-    def gp_ucb(cls, kernel: KnownKernel, **changes: Any) -> "Config":
+    def gp_ucb(cls, known_kernel: KnownKernel, **changes: Any) -> "Config":
         """Algorithm 7: GP-UCB with a known kernel, zero mean and the theorem's beta_t. The first point is uniform:
 
         the argmax over an empty data set is any point.
         """
         known = cls(
-            n_initial=1, mean="zero", standardize=False, prior="none", known_kernel=kernel,
+            n_initial=1, mean="zero", standardize=False, prior="none", known_kernel=known_kernel,
             selection="fixed", acquisition="ucb", complement="fixed",
         )  # fmt: skip
         return replace(known, **changes)
 
     @classmethod
-    def vs_gp_ucb(cls, kernel: KnownKernel, variables: tuple[int, ...], **changes: Any) -> "Config":
+    def vs_gp_ucb(cls, known_kernel: KnownKernel, variables: tuple[int, ...], **changes: Any) -> "Config":
         """Algorithm 6: GP-UCB along `variables`, all others fixed at `fixed_value`."""
-        return replace(cls.gp_ucb(kernel), variables=tuple(variables), **changes)
+        return replace(cls.gp_ucb(known_kernel), variables=tuple(variables), **changes)
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON-able values."""
