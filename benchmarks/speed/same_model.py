@@ -14,7 +14,7 @@ from benchmarks.speed.report import Row, table
 from benchmarks.speed.suggestion import N_RAW, RESTARTS, best_suggestion, log_ei, loss_per_point
 from benchmarks.speed.timing import Array
 from vsbo import Config, gp
-from vsbo.propose import TOLERANCE as RUN_TOLERANCE
+from vsbo.models import TOLERANCE as RUN_TOLERANCE
 
 PART = "same-model"
 #: Nats a point by which a likelihood may be worse and still count as equal: 0.02 nats at n = 200.

@@ -19,7 +19,7 @@ from vsbo import Config, gp
 from vsbo import acquisition as acq
 from vsbo.gp.fit import TOLERANCE as FIT_TOLERANCE
 from vsbo.gp.likelihood import Likelihood
-from vsbo.propose import TOLERANCE as RUN_TOLERANCE
+from vsbo.models import TOLERANCE as RUN_TOLERANCE
 
 ALL, SELECTED = "all-variables", "selected"
 N_RAW, RESTARTS = 512, 10

@@ -84,7 +84,7 @@ def _run(
             error = _evaluate(f, optimizer, trial)
             evaluated.append(trial.number)
             if len(evaluated) == min(patience, budget) and optimizer.best is None:
-                reason = optimizer.trials[trial.number].reason
+                reason = optimizer.state.evaluations[trial.number].reason
                 raise ObjectiveError(
                     f"f failed at each of the first {len(evaluated)} points; the last time: {reason}"
                 ) from error
@@ -133,20 +133,20 @@ def _evaluate(f: Callable[[Any], Any], optimizer: Optimizer, trial: Trial) -> Ex
 
 
 def _result(optimizer: Optimizer, evaluated: list[int], message: str, with_importance: bool = True) -> OptimizeResult:
-    trials = optimizer.trials
-    best = optimizer.best
-    mine = [trials[number] for number in evaluated]
+    state, best = optimizer.state, optimizer.best
+    mine = [state.evaluations[number] for number in evaluated]
+    sign = 1.0 if state.direction == "maximize" else -1.0
     result = OptimizeResult(
         x=None if best is None else np.array(best.x),
         fun=np.nan if best is None else best.y,
         params=None if best is None else best.params,
         nfev=len(mine),
-        n_failed=sum(trial.status == "failed" for trial in mine),
+        n_failed=sum(evaluation.status == "failed" for evaluation in mine),
         success=best is not None and not message.startswith("interrupted"),
         message=message,
         selected=optimizer.selected,
-        X=np.array([trial.x for trial in mine]).reshape(-1, optimizer.space.D),
-        y=np.array([trial.y for trial in mine]),
+        X=optimizer.space.from_unit(np.array([evaluation.x for evaluation in mine]).reshape(-1, state.D)),
+        y=sign * np.array([evaluation.y for evaluation in mine]),
         optimizer=optimizer,
     )
     if with_importance:

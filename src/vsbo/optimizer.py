@@ -9,10 +9,14 @@ from vsbo.arrays import Array, as_value, frozen
 from vsbo.config import Config
 from vsbo.errors import InputError, NumericalError, TrialError
 from vsbo.linalg import single_thread
-from vsbo.propose import full_model, propose
+from vsbo.models import full_model
+from vsbo.propose import propose
 from vsbo.rng import seed_from
 from vsbo.space import Space
 from vsbo.state import Added, Asked, Direction, Evaluation, Event, Failed, State, Status, Told, extend
+
+#: Within a proposal, infinities and NaN are looked for where they can arise; NumPy need not print about them.
+FLOATING: dict[str, Any] = {"all": "ignore"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +92,7 @@ class Optimizer:
             unit = self.space.to_unit(self.space.point(x))
             self._record(Asked(state.next_number, frozen(unit), "given"))
         else:
-            with single_thread():
+            with single_thread(), np.errstate(**FLOATING):
                 self._record(*propose(state))
         return self._trial(self._state.evaluations[-1])
 
@@ -149,7 +153,7 @@ class Optimizer:
         if self._known_shares is None or self._known_shares[0] != n:
             shares = np.zeros(self.space.D)
             if n:
-                with single_thread():
+                with single_thread(), np.errstate(**FLOATING):
                     try:
                         scores = full_model(self._state)[1]
                         shares = scores / scores.sum() if scores.sum() > 0.0 else shares

@@ -1,7 +1,8 @@
 """The method on one page: given the state of a search, the next point, and what was learned on the way.
 
 `propose` is Algorithm 1 with its lines numbered; the functions below it are those lines. It is pure: the same state
-gives the same events. vanilla BO, VS-GP-UCB (Algorithm 6) and GP-UCB (Algorithm 7) are configurations of it.
+gives the same events, but for the seconds they took. Vanilla BO, VS-GP-UCB (Algorithm 6) and GP-UCB (Algorithm 7)
+are configurations of it.
 """
 
 import time
@@ -12,13 +13,11 @@ import numpy as np
 from vsbo import acquisition as acq
 from vsbo import complement, gp, selection
 from vsbo.arrays import Array, frozen
-from vsbo.data import Data, is_new, standardize
+from vsbo.data import is_new
 from vsbo.errors import NumericalError
+from vsbo.models import fit_model, full_model, importance_of, model_values, posterior_of, utility_of
 from vsbo.rng import Purpose, stream
 from vsbo.state import Adapted, Asked, Event, Fell, Fitted, Selected, State, extend
-
-#: Of fits whose loss is not compared with another's: one point more changes the likelihood by far more than this.
-TOLERANCE = 1e-5
 
 
 def propose(state: State) -> tuple[Event, ...]:
@@ -94,24 +93,6 @@ def reselect(state: State) -> tuple[Event, ...]:
     return (Selected(data.n, str(case), active, frozen(scores), full.loss, steps, full.theta, theta, spent),)
 
 
-def full_model(state: State) -> tuple[gp.Fit, Array]:
-    """The model of all variables and their importance (D,). Raises NumericalError if y is constant."""
-    z = model_values(state, state.data)
-    if np.ptp(z) == 0.0:
-        raise NumericalError("all values are equal: nothing tells the variables apart")
-    warm = [state.theta_full] if state.config.warm_start and state.theta_full is not None else []
-    full = fit_model(state, range(state.D), warm, gp.COLD[:1] if warm else gp.COLD)
-    return full, importance_of(state, posterior_of(state, state.data, full.theta))
-
-
-def importance_of(state: State, posterior: gp.Posterior) -> Array:
-    """The configured score of each variable of a model."""
-    if state.config.importance == "kl":
-        return selection.kl_importance(posterior)
-    rng = stream(state.seed, state.next_number, Purpose.IMPORTANCE)
-    return selection.gradient_importance(posterior, state.config.n_importance, rng)
-
-
 # --------------------------------------------------------------------------- the evolution strategy (lines 5, 9)
 
 
@@ -130,27 +111,6 @@ def adapt(state: State) -> tuple[Event, ...]:
 
 
 # ---------------------------------------------------------------------- model and acquisition (lines 11, 12)
-
-
-def model_values(state: State, data: Data) -> Array:
-    """The values that are modelled: standardized unless the kernel is known."""
-    return standardize(data.values) if state.config.standardize else data.values
-
-
-def fit_model(
-    state: State, variables: Sequence[int], warm: Sequence[gp.Hyperparameters], cold: Sequence[str]
-) -> gp.Fit:
-    """The model of some variables: fitted, unless the kernel is known."""
-    data, known = state.data.columns(variables), state.config.known_kernel
-    if known is not None:
-        scales = np.broadcast_to(np.asarray(known.lengthscale, dtype=np.float64), state.D)[list(variables)]
-        return gp.Fit(gp.Hyperparameters(frozen(scales), known.outputscale, known.noise), np.nan, "known", 0)
-    return gp.fit(data.X, model_values(state, data), state.config, warm=warm, cold=cold, tolerance=TOLERANCE)
-
-
-def posterior_of(state: State, data: Data, theta: gp.Hyperparameters) -> gp.Posterior:
-    """The posterior of these observations under given hyper-parameters."""
-    return gp.condition(data.X, model_values(state, data), theta, state.config.kernel, state.config.mean)
 
 
 def fit_active(state: State) -> tuple[Event, ...]:
@@ -179,26 +139,12 @@ def maximize_acquisition(state: State) -> Array:
     z = posterior.y
     for x in data.pending:
         posterior = posterior.extend(x, float(posterior.mean(x[None, :])[0]))
-    best = float(np.max(z))
-
-    def utility(mu: Array, sigma: Array) -> tuple[Array, Array, Array]:
-        if config.acquisition == "ei":
-            return acq.expected_improvement(mu, sigma, best)
-        if config.acquisition == "log_ei":
-            return acq.log_expected_improvement(mu, sigma, best)
-        return acq.upper_confidence_bound(mu, sigma, beta(state))
-
     rng = stream(state.seed, state.next_number, Purpose.ACQUISITION)
     leaders = data.X[np.argsort(-z, kind="stable")[:5]]
     starts = acq.start_points(leaders, config.n_raw, rng)
-    return acq.maximize(acq.over(posterior, utility), starts, leaders[:1], config.n_restarts)
-
-
-def beta(state: State) -> float:
-    """The constant beta, or Theorem 1's beta_t for the coming evaluation."""
-    if state.config.beta is not None:
-        return state.config.beta
-    return acq.theorem_beta(state.next_number + 1, state.D, len(state.active), state.config.smoothness)
+    return acq.maximize(
+        acq.over(posterior, utility_of(state, float(np.max(z)))), starts, leaders[:1], config.n_restarts
+    )
 
 
 # ------------------------------------------------------------------------------ the other variables (line 13)
@@ -216,7 +162,7 @@ def complete(state: State, candidates: Array) -> Array:
 
 
 def fill(state: State, x_active: Array) -> Array:
-    """X (D,) whose active variables are x_active (p,): the others by the configured strategy."""
+    """The point (D,) whose active variables are x_active (p,), the others by the configured strategy."""
     x = np.empty(state.D)
     x[list(state.active)] = x_active
     others = np.setdiff1d(np.arange(state.D), state.active)
@@ -254,7 +200,10 @@ def pick(state: State, x: Array, others: Array, samples: Array) -> int:
 def evolve(state: State) -> Array:
     """A point (D,) without a model: from the evolution strategy, or uniform where there is none."""
     rng = stream(state.seed, state.next_number, Purpose.FALLBACK)
-    if state.strategy is None:
-        return rng.random(state.D)
-    sample: Array = complement.sample_in_box(state.strategy.mean, state.strategy.covariance, 1, rng)[0]
-    return sample
+    if state.strategy is not None:
+        try:
+            sample: Array = complement.sample_in_box(state.strategy.mean, state.strategy.covariance, 1, rng)[0]
+            return sample
+        except NumericalError:
+            pass  # a strategy that has collapsed: nothing is left but chance
+    return rng.random(state.D)

@@ -285,8 +285,10 @@ def _apply(state: State, event: Event) -> State:
             )
         case Adapted(numbers):
             told = [state.evaluations[number] for number in numbers]
+            if state.strategy is None:  # the mean of the design's better half: of its successes, if there are any
+                told = [evaluation for evaluation in told if evaluation.status == "done"] or told
             X = np.array([evaluation.x for evaluation in told])
-            # a failure is the worst of its generation
+            # A failure is the worst of its generation.
             ranks = np.array([evaluation.y if evaluation.status == "done" else -np.inf for evaluation in told])
             if state.strategy is None:
                 strategy = cma_from_design(X, ranks, state.config.cma_sigma)

@@ -5,7 +5,7 @@ import pytest
 
 from vsbo import Config, KnownKernel, Optimizer, Smoothness, Space
 from vsbo.acquisition import regret_bound, theorem_beta
-from vsbo.propose import beta
+from vsbo.models import beta
 from vsbo.state import Fitted, Selected
 
 KERNEL = KnownKernel((0.3, 0.3, 3.0, 3.0), outputscale=1.0, noise=1e-4)

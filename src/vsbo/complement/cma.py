@@ -12,6 +12,9 @@ import numpy as np
 
 from vsbo.arrays import Array, frozen
 
+#: A smaller step makes no new point, a larger one is uniform in the cube; beyond, only overflow waits.
+LEAST_SIGMA, LARGEST_SIGMA = 1e-12, 1e6
+
 
 @dataclass(frozen=True)
 class Rates:
@@ -96,7 +99,10 @@ def cma_update(state: Cma, X: Array, y: Array, *, foreign: bool = True) -> Cma:
     weights = np.array(r.weights)
     order = np.argsort(-y, kind="stable")
 
-    eigenvalues, B = np.linalg.eigh(state.C)
+    try:
+        eigenvalues, B = np.linalg.eigh(state.C)
+    except np.linalg.LinAlgError:  # a shape beyond repair begins anew
+        eigenvalues, B = np.ones(D), np.eye(D)
     roots = np.sqrt(np.maximum(eigenvalues, np.finfo(np.float64).eps))
     inverse_root = (B / roots) @ B.T  # C^(-1/2)
 
@@ -122,7 +128,7 @@ def cma_update(state: Cma, X: Array, y: Array, *, foreign: bool = True) -> Cma:
     return replace(
         state,
         mean=frozen(state.mean + state.sigma * step),  # eq. 42
-        sigma=sigma,
+        sigma=min(max(sigma, LEAST_SIGMA), LARGEST_SIGMA),
         C=frozen(0.5 * (C + C.T)),
         path_sigma=frozen(path_sigma),
         path_c=frozen(path_c),

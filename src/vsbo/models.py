@@ -1,0 +1,73 @@
+"""The models and scores of a state, as its configuration wants them: what `propose` is made of."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from vsbo import acquisition as acq
+from vsbo import gp, selection
+from vsbo.arrays import Array, frozen
+from vsbo.data import Data, standardize
+from vsbo.errors import NumericalError
+from vsbo.rng import Purpose, stream
+from vsbo.state import State
+
+#: Of fits whose loss is not compared with another's: one point more changes the likelihood by far more than this.
+TOLERANCE = 1e-5
+
+
+def model_values(state: State, data: Data) -> Array:
+    """The values that are modelled: standardized unless the kernel is known."""
+    return standardize(data.values) if state.config.standardize else data.values
+
+
+def fit_model(
+    state: State, variables: Sequence[int], warm: Sequence[gp.Hyperparameters], cold: Sequence[str]
+) -> gp.Fit:
+    """The model of some variables: fitted, unless the kernel is known."""
+    data, known = state.data.columns(variables), state.config.known_kernel
+    if known is not None:
+        scales = np.broadcast_to(np.asarray(known.lengthscale, dtype=np.float64), state.D)[list(variables)]
+        return gp.Fit(gp.Hyperparameters(frozen(scales), known.outputscale, known.noise), np.nan, "known", 0)
+    return gp.fit(data.X, model_values(state, data), state.config, warm=warm, cold=cold, tolerance=TOLERANCE)
+
+
+def posterior_of(state: State, data: Data, theta: gp.Hyperparameters) -> gp.Posterior:
+    """The posterior of these observations under given hyper-parameters."""
+    return gp.condition(data.X, model_values(state, data), theta, state.config.kernel, state.config.mean)
+
+
+def full_model(state: State) -> tuple[gp.Fit, Array]:
+    """The model of all variables and their importance (D,). Raises NumericalError if y is constant."""
+    z = model_values(state, state.data)
+    if np.ptp(z) == 0.0:
+        raise NumericalError("all values are equal: nothing tells the variables apart")
+    warm = [state.theta_full] if state.config.warm_start and state.theta_full is not None else []
+    full = fit_model(state, range(state.D), warm, gp.COLD[:1] if warm else gp.COLD)
+    return full, importance_of(state, posterior_of(state, state.data, full.theta))
+
+
+def importance_of(state: State, posterior: gp.Posterior) -> Array:
+    """The configured score of each variable of a model."""
+    if state.config.importance == "kl":
+        return selection.kl_importance(posterior)
+    rng = stream(state.seed, state.next_number, Purpose.IMPORTANCE)
+    return selection.gradient_importance(posterior, state.config.n_importance, rng)
+
+
+def utility_of(state: State, best: float) -> acq.Utility:
+    """The configured acquisition as a function of mu and sigma; best: the largest value so far."""
+    match state.config.acquisition:
+        case "ei":
+            return lambda mu, sigma: acq.expected_improvement(mu, sigma, best)
+        case "log_ei":
+            return lambda mu, sigma: acq.log_expected_improvement(mu, sigma, best)
+        case "ucb":
+            return lambda mu, sigma: acq.upper_confidence_bound(mu, sigma, beta(state))
+
+
+def beta(state: State) -> float:
+    """The constant beta, or Theorem 1's beta_t for the coming evaluation."""
+    if state.config.beta is not None:
+        return state.config.beta
+    return acq.theorem_beta(state.next_number + 1, state.D, len(state.active), state.config.smoothness)
