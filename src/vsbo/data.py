@@ -32,7 +32,7 @@ class Data:
 
     @property
     def values(self) -> Array:
-        """Y (n,) for modelling: a failure counts as the worst value seen, so that the search avoids it.
+        """y (n,) for modelling: a failure counts as the worst value seen, so that the search avoids it.
 
         This is the one place that decides what a failure is worth. Zeros if nothing succeeded.
         """

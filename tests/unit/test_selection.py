@@ -156,7 +156,7 @@ def test_gradient_importance_is_the_mean_of_the_absolute_slope_over_the_deviatio
     Z = np.random.default_rng(5).random((3000, 4))
     _, sigma, slope, _ = posterior.gradients(Z)
     plain = np.mean(np.abs(slope) / sigma[:, None], axis=0)
-    ours = gradient_importance(posterior, 3000, np.random.default_rng(5))  # three batches of the same points
+    ours = gradient_importance(posterior, 3000, np.random.default_rng(5))  # the same points, in batches
     np.testing.assert_allclose(ours, plain, rtol=1e-9)
     assert ranked(ours)[:2] == (0, 1)
 

@@ -48,5 +48,5 @@ def regret_bound(N: int, D: int, d: int, smoothness: Smoothness, information_gai
 
 
 def _slope(D: int, smoothness: Smoothness) -> float:
-    """C = b sqrt(log(8 D a / delta)): the slope that no important variable exceeds, with high probability."""
+    """c = b sqrt(log(8 D a / delta)): the slope that no important variable exceeds, with high probability."""
     return float(smoothness.b * np.sqrt(np.log(8.0 * D * smoothness.a / smoothness.delta)))

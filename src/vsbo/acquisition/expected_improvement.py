@@ -22,7 +22,7 @@ def expected_improvement(mu: Array, sigma: Array, best: float) -> tuple[Array, A
 
 
 def log_expected_improvement(mu: Array, sigma: Array, best: float) -> tuple[Array, Array, Array]:
-    """Log EI, dlogEI/dmu, dlogEI/dsigma, each (k,); finite and increasing in mu wherever mu, sigma are finite."""
+    """log EI, dlogEI/dmu, dlogEI/dsigma, each (k,); finite and increasing in mu wherever mu, sigma are finite."""
     z = np.clip((mu - best) / sigma, -LARGEST_Z, LARGEST_Z)
     value, ratio = _log_g(z)
     return np.log(sigma) + value, ratio / sigma, (1.0 - z * ratio) / sigma

@@ -105,7 +105,7 @@ def _residual(T: Array, lower: Array, upper: Array, x: Array) -> tuple[Array, Ar
 
 
 def _top(T: Array, lower: Array, upper: Array, z: Array, mu: Array) -> tuple[Array, float]:
-    """Psi is concave in z, so a stationary point is its maximum; the margin covers what is left of the iteration."""
+    """psi is concave in z, so a stationary point is its maximum; the margin covers what is left of the iteration."""
     shift = T @ z + mu
     return mu, float(np.sum(0.5 * mu**2 - mu * z + _log_mass(lower - shift, upper - shift))) + 1e-6
 

@@ -93,7 +93,7 @@ def _search(
 
 
 def cold_start(name: str, d: int) -> Array:
-    """Log theta (d + 2,). "unit" is the authors' start; "scaled" has the reach of the data in d dimensions.
+    """log theta (d + 2,). "unit" is the authors' start; "scaled" has the reach of the data in d dimensions.
 
     On the recorded data the likelihood of 50 variables has many optima, and each start finds the better one about
     as often as the other (docs/differences.md).

@@ -17,7 +17,7 @@ Kernel = Callable[[Array, Array, Array], None]
 
 
 def matern52(q: Array, k: Array, h: Array) -> None:
-    """K = (1 + r + r^2/3) exp(-r), h = 5/3 (1 + r) exp(-r), with r = sqrt(5 q)  (paper, appendix B)."""
+    """k = (1 + r + r^2/3) exp(-r), h = 5/3 (1 + r) exp(-r), with r = sqrt(5 q)  (paper, appendix B)."""
     q *= 5.0
     np.sqrt(q, out=h)
     np.negative(h, out=k)
@@ -31,7 +31,7 @@ def matern52(q: Array, k: Array, h: Array) -> None:
 
 
 def squared_exponential(q: Array, k: Array, h: Array) -> None:
-    """K = h = exp(-q/2)  (paper, section 3.1)."""
+    """k = h = exp(-q/2)  (paper, section 3.1)."""
     np.multiply(q, -0.5, out=k)
     np.exp(k, out=k)
     np.copyto(h, k)
@@ -46,19 +46,19 @@ def augmented(V: Array) -> Array:
     right = np.empty((d + 2, m))
     np.multiply(V.T, -2.0, out=right[:d])
     right[d] = 1.0
-    np.einsum("ij,ij->i", V, V, out=right[d + 1])
+    right[d + 1] = np.vecdot(V, V)
     return right
 
 
 def evaluate(kernel: KernelName, U: Array, right: Array) -> tuple[Array, Array]:
-    """K and h, each (n, m), between the scaled points U (n, d) and V (m, d), where right = augmented(V).
+    """k and h, each (n, m), between the scaled points U (n, d) and V (m, d), where right = augmented(V).
 
     |u - v|^2 = |u|^2 + |v|^2 - 2 u.v is one matrix product of (u, |u|^2, 1) and (-2 v, 1, |v|^2).
     """
     n, d = U.shape
     left = np.empty((n, d + 2))
     left[:, :d] = U
-    np.einsum("ij,ij->i", U, U, out=left[:, d])
+    left[:, d] = np.vecdot(U, U)
     left[:, d + 1] = 1.0
     q = left @ right
     np.maximum(q, 0.0, out=q)

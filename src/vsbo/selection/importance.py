@@ -5,8 +5,6 @@ import numpy as np
 from vsbo.arrays import Array
 from vsbo.gp import Posterior
 
-#: Points a batch: (batch, n) arrays stay within a few megabytes whatever N_is is.
-BATCH = 1024
 #: Paananen et al. 2019, section 3: the step of the finite difference, for inputs of unit scale.
 KL_STEP = 1e-4
 
@@ -18,9 +16,9 @@ def gradient_importance(posterior: Posterior, n_points: int, rng: np.random.Gene
     """
     d = posterior.X.shape[1]
     total = np.zeros(d)
-    for first in range(0, n_points, BATCH):
-        Z = rng.random((min(BATCH, n_points - first), d))
-        _, sigma, slope = posterior.mean_gradient(Z)
+    for rows in posterior.batches(n_points):
+        Z = rng.random((min(rows.stop, n_points) - rows.start, d))
+        sigma, slope = posterior.mean_gradient(Z)
         total += (1.0 / sigma) @ np.abs(slope)
     return total / n_points
 
