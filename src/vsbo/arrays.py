@@ -32,7 +32,7 @@ def as_floats(name: str, values: Any) -> Array:
     """`values` as float64 of any shape; an InputError that names the argument otherwise."""
     try:
         return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name} must be numbers; got {_shown(values)}") from error
 
 
@@ -45,7 +45,7 @@ def as_value(name: str, value: Any) -> float:
         if array.size != 1 or np.iscomplexobj(array):
             raise TypeError
         return float(array.reshape(()))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name} must be a single real number; got {_shown(value)}") from error
 
 

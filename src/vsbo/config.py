@@ -5,7 +5,9 @@ paper's theoretical algorithms; `Config.vanilla()` plain Bayesian optimization. 
 `propose.py`.
 """
 
-from collections.abc import Mapping
+import math
+import operator
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, get_args
 
@@ -20,6 +22,43 @@ AcquisitionName = Literal["ei", "log_ei", "ucb"]
 ComplementName = Literal["cma", "mix", "fixed"]
 
 
+def _number(name: str, value: Any) -> float:
+    """A plain, finite float: settings are saved as JSON."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if isinstance(value, (str, bytes)) or not math.isfinite(number):
+        raise InputError(f"{name} must be a finite number; got {value!r}")
+    return number
+
+
+def _whole(name: str, value: Any) -> int:
+    try:
+        if not isinstance(value, bool):
+            return operator.index(value)
+    except TypeError:
+        pass
+    raise InputError(f"{name} must be a whole number; got {value!r}")
+
+
+def _several(name: str, values: Any) -> tuple[Any, ...]:
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise InputError(f"{name} must be several numbers, as a tuple; got {values!r}")
+    return tuple(values)
+
+
+def _wholes(name: str, values: Any) -> tuple[int, ...]:
+    return tuple(_whole(name, value) for value in _several(name, values))
+
+
+def _numbers(name: str, values: Any) -> float | tuple[float, ...]:
+    """One number, or several."""
+    if isinstance(values, Iterable) and not isinstance(values, (str, bytes)):
+        return tuple(_number(name, value) for value in values)
+    return _number(name, values)
+
+
 @dataclass(frozen=True)
 class KnownKernel:
     """Hyper-parameters that are given, not fitted: what Algorithms 6 and 7 assume.
@@ -32,9 +71,10 @@ class KnownKernel:
     noise: float = 1e-4
 
     def __post_init__(self) -> None:
-        scales = self.lengthscale if isinstance(self.lengthscale, (tuple, list)) else (self.lengthscale,)
-        if isinstance(self.lengthscale, list):
-            object.__setattr__(self, "lengthscale", tuple(self.lengthscale))
+        object.__setattr__(self, "lengthscale", _numbers("known_kernel.lengthscale", self.lengthscale))
+        for name in ("outputscale", "noise"):
+            object.__setattr__(self, name, _number(f"known_kernel.{name}", getattr(self, name)))
+        scales = self.lengthscale if isinstance(self.lengthscale, tuple) else (self.lengthscale,)
         for name, value in (*(("lengthscale", s) for s in scales), ("outputscale", self.outputscale)):
             if not value > 0:
                 raise InputError(f"known_kernel.{name} must be > 0; got {value!r}")
@@ -52,6 +92,8 @@ class Smoothness:
     alpha: float = 0.1
 
     def __post_init__(self) -> None:
+        for name in ("delta", "a", "b", "alpha"):
+            object.__setattr__(self, name, _number(f"smoothness.{name}", getattr(self, name)))
         if not 0 < self.delta < 1:
             raise InputError(f"smoothness.delta must be in (0, 1); got {self.delta!r}")
         if not (self.a > 0 and self.b > 0):
@@ -125,19 +167,25 @@ class Config:
             if getattr(self, name) not in get_args(kind):
                 raise InputError(f"{name} must be one of {list(get_args(kind))}; got {getattr(self, name)!r}")
         for name, least in _WHOLE.items():
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            value = _whole(name, getattr(self, name))
+            if value < least:
                 raise InputError(f"{name} must be a whole number >= {least}; got {value!r}")
-        for name in ("noise_floor", "cma_sigma"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"{name} must be > 0; got {getattr(self, name)!r}")
+            object.__setattr__(self, name, value)
+        for name in ("noise_floor", "cma_sigma", "mix_probability"):
+            object.__setattr__(self, name, _number(name, getattr(self, name)))
+        if self.beta is not None:
+            object.__setattr__(self, "beta", _number("beta", self.beta))
+        object.__setattr__(self, "fixed_value", _numbers("fixed_value", self.fixed_value))
+        if self.variables is not None:
+            object.__setattr__(self, "variables", _wholes("variables", self.variables))
+        if not 0 < self.noise_floor <= 1:
+            raise InputError(f"noise_floor must be > 0 and <= 1, the variance of y; got {self.noise_floor!r}")
+        if not self.cma_sigma > 0:
+            raise InputError(f"cma_sigma must be > 0; got {self.cma_sigma!r}")
         if not 0 <= self.mix_probability <= 1:
             raise InputError(f"mix_probability must be in [0, 1]; got {self.mix_probability!r}")
         if self.beta is not None and not self.beta >= 0:
             raise InputError(f"beta must be >= 0, or None for the theorem's; got {self.beta!r}")
-        for name in ("variables", "fixed_value"):
-            if isinstance(getattr(self, name), list):
-                object.__setattr__(self, name, tuple(getattr(self, name)))
         if self.variables is not None and self.selection != "fixed":
             raise InputError(f'variables goes with selection="fixed" only; selection is {self.selection!r}')
         if self.known_kernel is not None and self.selection != "fixed":
@@ -183,7 +231,7 @@ class Config:
     @classmethod
     def vs_gp_ucb(cls, known_kernel: KnownKernel, variables: tuple[int, ...], **changes: Any) -> "Config":
         """Algorithm 6: GP-UCB along `variables`, all others fixed at `fixed_value`."""
-        return replace(cls.gp_ucb(known_kernel), variables=tuple(variables), **changes)
+        return replace(cls.gp_ucb(known_kernel), variables=variables, **changes)
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON-able values."""
@@ -197,9 +245,6 @@ class Config:
         if unknown:
             raise InputError(f"config has unknown settings {unknown}; known are {sorted(known)}")
         values = dict(plain)
-        for name in ("variables", "fixed_value"):
-            if isinstance(values.get(name), list):
-                values[name] = tuple(values[name])
         if values.get("known_kernel") is not None:
             values["known_kernel"] = KnownKernel(**values["known_kernel"])
         if "smoothness" in values:

@@ -1,6 +1,6 @@
 """One call: `minimize` and `maximize`, with the names that SciPy's users know."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,12 @@ from vsbo.optimizer import Optimizer, Trial
 from vsbo.space import Space
 from vsbo.state import Direction
 
-#: Called after every evaluation with what is known so far; StopIteration, or a true return value, ends the run.
+#: Called after every evaluation with what is known so far (but no importance: it costs a fit); StopIteration, or
+#: a true return value, ends the run.
 Callback = Callable[[OptimizeResult], Any]
+
+#: Failures in a row, from the first point on, after which the objective is taken to be broken.
+LEAST_PATIENCE = 5
 
 
 def minimize(
@@ -76,7 +80,7 @@ def _run(
     given = _add_known(optimizer, x0, y0)
 
     evaluated: list[int] = []
-    patience = max(optimizer.state.config.n_initial, 1)
+    patience = max(optimizer.state.config.n_initial, LEAST_PATIENCE)
     message = f"the budget of {budget} evaluations is spent"
     try:
         while len(evaluated) < budget:
@@ -104,14 +108,16 @@ def _add_known(optimizer: Optimizer, x0: Any, y0: Any) -> list[Any]:
         if y0 is not None:
             raise InputError("y0 needs x0: the points whose values these are")
         return []
-    D = optimizer.space.D
-    if optimizer.space.named:
-        points = [optimizer.space.point(x, "x0") for x in (x0 if isinstance(x0, (list, tuple)) else [x0])]
+    space = optimizer.space
+    if isinstance(x0, Mapping):
+        x0 = [x0]
+    if isinstance(x0, (list, tuple)) and any(isinstance(x, Mapping) for x in x0):
+        points = [space.point(x, "x0") for x in x0]
     else:
         array = as_floats("x0", x0)
-        if array.ndim not in (1, 2) or array.shape[-1] != D:
-            raise InputError(f"x0 must have shape ({D},) or (k, {D}); got {array.shape}")
-        points = [optimizer.space.point(x, "x0") for x in np.atleast_2d(array)]
+        if array.ndim not in (1, 2) or array.shape[-1] != space.D:
+            raise InputError(f"x0 must have shape ({space.D},) or (k, {space.D}); got {array.shape}")
+        points = [space.point(x, "x0") for x in np.atleast_2d(array)]
     if y0 is None:
         return list(points)
     values = np.atleast_1d(as_floats("y0", y0))

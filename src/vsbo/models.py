@@ -12,8 +12,9 @@ from vsbo.errors import NumericalError
 from vsbo.rng import Purpose, stream
 from vsbo.state import State
 
-#: Of fits whose loss is not compared with another's: one point more changes the likelihood by far more than this.
-TOLERANCE = 1e-5
+#: Of fits whose loss is not compared with another's. From a warm start one point more changes the likelihood by far
+#: more than that; a cold start crosses plateaus, on which a looser one would stop it.
+COLD_TOLERANCE, WARM_TOLERANCE = 1e-5, 1e-4
 
 
 def model_values(state: State, data: Data) -> Array:
@@ -29,7 +30,8 @@ def fit_model(
     if known is not None:
         scales = np.broadcast_to(np.asarray(known.lengthscale, dtype=np.float64), state.D)[list(variables)]
         return gp.Fit(gp.Hyperparameters(frozen(scales), known.outputscale, known.noise), np.nan, "known", 0)
-    return gp.fit(data.X, model_values(state, data), state.config, warm=warm, cold=cold, tolerance=TOLERANCE)
+    tolerance = COLD_TOLERANCE if cold else WARM_TOLERANCE
+    return gp.fit(data.X, model_values(state, data), state.config, warm=warm, cold=cold, tolerance=tolerance)
 
 
 def posterior_of(state: State, data: Data, theta: gp.Hyperparameters) -> gp.Posterior:
@@ -51,7 +53,7 @@ def importance_of(state: State, posterior: gp.Posterior) -> Array:
     """The configured score of each variable of a model."""
     if state.config.importance == "kl":
         return selection.kl_importance(posterior)
-    rng = stream(state.seed, state.next_number, Purpose.IMPORTANCE)
+    rng = stream(state.seed, len(state.finished), Purpose.IMPORTANCE)  # by what is known: asking changes no score
     return selection.gradient_importance(posterior, state.config.n_importance, rng)
 
 

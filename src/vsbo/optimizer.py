@@ -1,7 +1,7 @@
 """Ask and tell: the shell around a state. It only remembers which state is current, and speaks the user's units."""
 
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
@@ -56,8 +56,6 @@ class Optimizer:
             raise InputError(
                 f"space must be a Space, as Space.box(D) or Space({{...}}) make it; got {type(space).__name__}"
             )
-        if direction not in get_args(Direction):
-            raise InputError(f"direction must be one of {list(get_args(Direction))}; got {direction!r}")
         if config is not None and not isinstance(config, Config):
             raise InputError(f"config must be a Config; got {type(config).__name__}")
         self._begin(State.new(space, direction, seed_from(seed), config if config is not None else Config()))
@@ -93,7 +91,7 @@ class Optimizer:
             self._record(Asked(state.next_number, frozen(unit), "given"))
         else:
             with single_thread(), np.errstate(**FLOATING):
-                self._record(*propose(state))
+                self._state = propose(state)
         return self._trial(self._state.evaluations[-1])
 
     def tell(self, trial: Trial | int, y: Any) -> None:

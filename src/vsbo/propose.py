@@ -1,7 +1,7 @@
 """The method on one page: given the state of a search, the next point, and what was learned on the way.
 
 `propose` is Algorithm 1 with its lines numbered; the functions below it are those lines. It is pure: the same state
-gives the same events, but for the seconds they took. Vanilla BO, VS-GP-UCB (Algorithm 6) and GP-UCB (Algorithm 7)
+gives the same state, but for the seconds it took. Vanilla BO, VS-GP-UCB (Algorithm 6) and GP-UCB (Algorithm 7)
 are configurations of it.
 """
 
@@ -19,12 +19,14 @@ from vsbo.models import fit_model, full_model, importance_of, model_values, post
 from vsbo.rng import Purpose, stream
 from vsbo.state import Adapted, Asked, Event, Fell, Fitted, Selected, State, extend
 
+#: Growth of the data after which the cold starts of a fit compete again: about fifteen times in a run of 200.
+COLD_GROWTH = 1.15
 
-def propose(state: State) -> tuple[Event, ...]:
-    """What happens when a point is asked for: the events, of which the last is the point."""
-    known = len(state.log)
+
+def propose(state: State) -> State:
+    """The state after a point was asked for. What happened is new in its log; the last of it is the point."""
     if design_left(state):
-        return (design_point(state),)  # line 4
+        return extend(state, [design_point(state)])  # line 4
     state = extend(state, adapt(state))  # lines 5, 9
     if selection_due(state):  # line 7
         state = extend(state, reselect(state))  # line 8
@@ -35,26 +37,35 @@ def propose(state: State) -> tuple[Event, ...]:
         candidates = maximize_acquisition(state)  # line 12
         x, origin = complete(state, candidates), "model"  # line 13
     except NumericalError as error:
-        state = extend(state, [Fell("model", "evolution strategy alone", str(error))])
+        state = extend(state, [Fell("model", "evolution strategy alone, or chance before it begins", str(error))])
         x, origin = evolve(state), "evolution"
     spent = time.perf_counter() - began
-    return (*state.log[known:], Asked(state.next_number, frozen(x), origin, spent))  # line 14 is the user's
+    return extend(state, [Asked(state.next_number, frozen(x), origin, spent)])  # line 14 is the user's
 
 
 # ------------------------------------------------------------------------------ the initial design (line 4)
 
 
 def design_left(state: State) -> bool:
-    """Until N_init points were given out and one came back with a value, points are uniform."""
-    return state.next_number < state.config.n_initial or state.best is None
+    """Until N_init points were given out and one came back with a value, points are uniform.
+
+    Where only some variables are modelled from the start, the strategy for the others needs the whole design.
+    """
+    waiting = needs_strategy(state) and not state.all_active and len(state.finished) < state.config.n_initial
+    return state.next_number < state.config.n_initial or state.best is None or waiting
 
 
 def design_point(state: State) -> Asked:
     """A uniform point; with fixed complements the variables that are not active stay where they are fixed."""
     x = stream(state.seed, state.next_number, Purpose.DESIGN).random(state.D)
-    if state.config.complement == "fixed":
-        x = np.where(np.isin(np.arange(state.D), state.active), x, state.config.fixed_value)
-    return Asked(state.next_number, frozen(x), "design")
+    return Asked(state.next_number, frozen(with_fixed(state, x)), "design")
+
+
+def with_fixed(state: State, x: Array) -> Array:
+    """x (D,) with the variables that are not active where the configuration fixes them, if it does."""
+    if state.config.complement != "fixed":
+        return x
+    return np.where(np.isin(np.arange(state.D), state.active), x, state.config.fixed_value)
 
 
 # ------------------------------------------------------------------------------- variable selection (line 8)
@@ -98,7 +109,7 @@ def reselect(state: State) -> tuple[Event, ...]:
 
 def adapt(state: State) -> tuple[Event, ...]:
     """Tell the strategy the design once, then every full generation of N_vs finished evaluations."""
-    if state.config.complement != "cma" or (state.config.selection == "fixed" and state.all_active):
+    if not needs_strategy(state):
         return ()
     events: list[Event] = []
     told = state.adapted_at
@@ -110,27 +121,42 @@ def adapt(state: State) -> tuple[Event, ...]:
         told += size
 
 
+def needs_strategy(state: State) -> bool:
+    """Whether there are, or may come to be, variables that the evolution strategy moves."""
+    return state.config.complement == "cma" and not (state.config.selection == "fixed" and state.all_active)
+
+
 # ---------------------------------------------------------------------- model and acquisition (lines 11, 12)
 
 
 def fit_active(state: State) -> tuple[Event, ...]:
-    """Fit the active variables: warm start, cold starts, and at last the previous hyper-parameters."""
-    began = time.perf_counter()
+    """Fit the active variables: warm start, cold starts, and at last the previous hyper-parameters.
+
+    A warm start alone would stay for ever in an optimum that was good once: a length-scale that ran away has no slope
+    to come back by. So whenever the data have grown by COLD_GROWTH, the cold starts compete again.
+    """
+    began, n = time.perf_counter(), len(state.finished)
     warm = [state.theta] if state.config.warm_start and state.theta is not None else []
+    cold = not warm or n >= COLD_GROWTH * state.cold_at
     try:
-        found = fit_model(state, state.active, warm, () if warm else gp.COLD)
+        found = fit_model(state, state.active, warm, gp.COLD if cold else ())
     except NumericalError as error:
         if state.theta is None:
             raise
         return (Fell("fit", "the previous hyper-parameters", str(error)),)
-    spent = time.perf_counter() - began
-    return (Fitted(found.theta, found.loss, found.start, found.evaluations, spent),)
+    fitted = Fitted(
+        found.theta, found.loss, found.start, found.evaluations, n if cold else 0, time.perf_counter() - began
+    )
+    if found.failures:
+        return Fell("fit", f"the start {found.start!r}", f"{found.failures} starts led nowhere"), fitted
+    return (fitted,)
 
 
 def maximize_acquisition(state: State) -> Array:
     """Candidates (r, p) along the active variables, best first: the local maxima of the acquisition.
 
-    Pending points repel: each is added to the model with the value that the model expects there.
+    Pending points repel: each is added to the model as if it had brought what the model expects there, but no more
+    than the average. (With the expected value alone, EI stays where it was largest.)
     """
     if state.theta is None:
         raise NumericalError("there is no model of the active variables")
@@ -138,7 +164,7 @@ def maximize_acquisition(state: State) -> Array:
     posterior = posterior_of(state, data, state.theta)
     z = posterior.y
     for x in data.pending:
-        posterior = posterior.extend(x, float(posterior.mean(x[None, :])[0]))
+        posterior = posterior.extend(x, min(float(posterior.mean(x[None, :])[0]), float(np.mean(z))))
     rng = stream(state.seed, state.next_number, Purpose.ACQUISITION)
     leaders = data.X[np.argsort(-z, kind="stable")[:5]]
     starts = acq.start_points(leaders, config.n_raw, rng)
@@ -171,7 +197,7 @@ def fill(state: State, x_active: Array) -> Array:
     config, data = state.config, state.data
     rng = stream(state.seed, state.next_number, Purpose.COMPLEMENT)
     if config.complement == "fixed":
-        x[others] = np.broadcast_to(config.fixed_value, state.D)[others]
+        x = with_fixed(state, x)
     elif config.complement == "mix":
         x[others] = complement.mix(data.incumbent[others], config.mix_probability, rng)
     else:
@@ -198,7 +224,10 @@ def pick(state: State, x: Array, others: Array, samples: Array) -> int:
 
 
 def evolve(state: State) -> Array:
-    """A point (D,) without a model: from the evolution strategy, or uniform where there is none."""
+    """A point (D,) without a model: from the evolution strategy, or uniform where there is none.
+
+    It is new: both are continuous.
+    """
     rng = stream(state.seed, state.next_number, Purpose.FALLBACK)
     if state.strategy is not None:
         try:
@@ -206,4 +235,4 @@ def evolve(state: State) -> Array:
             return sample
         except NumericalError:
             pass  # a strategy that has collapsed: nothing is left but chance
-    return rng.random(state.D)
+    return with_fixed(state, rng.random(state.D))

@@ -31,6 +31,8 @@ class Real:
             raise InputError(f"low must be below high; got low={low}, high={high} (reversed?)")
         if self.log and low <= 0:
             raise InputError(f"log=True needs low > 0; got low={low}")
+        if self.log and not np.log(low) < np.log(high):
+            raise InputError(f"low and high are too near each other for log=True; got low={low}, high={high}")
 
 
 class Space:
@@ -111,9 +113,14 @@ class Space:
     @cached_property
     def _limits(self) -> tuple[Array, Array]:
         """Lower and upper limits (D,) on the scale on which the cube is linear."""
-        low = np.array([v.low for v in self.variables.values()])
-        high = np.array([v.high for v in self.variables.values()])
-        return self._forward(low), self._forward(high)
+        least, most = self._bounds
+        return self._forward(least), self._forward(most)
+
+    @cached_property
+    def _bounds(self) -> tuple[Array, Array]:
+        """Lower and upper limits (D,) in the user's units."""
+        variables = self.variables.values()
+        return np.array([v.low for v in variables]), np.array([v.high for v in variables])
 
     def _forward(self, x: Array) -> Array:
         return np.where(self._log, np.log(np.where(self._log, x, 1.0)), x)
@@ -128,9 +135,9 @@ class Space:
         low, high = self._limits
         x = low * (1.0 - u) + high * u
         x = np.where(self._log, np.exp(np.where(self._log, x, 0.0)), x)
-        return np.clip(x, [v.low for v in self.variables.values()], [v.high for v in self.variables.values()]).astype(
-            np.float64
-        )
+        least, most = self._bounds
+        x = np.where(u <= 0.0, least, np.where(u >= 1.0, most, x))  # the corners are the user's own numbers
+        return np.minimum(np.maximum(x, least), most)
 
     def point(self, x: Any, argument: str = "x") -> Array:
         """A user's point, array-like (D,) or mapping from every name to a value, as array (D,) in user's units."""

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from vsbo.config import Config
 from vsbo.data import Data
 from vsbo.errors import InputError, StateError, TrialError
 from vsbo.gp import Hyperparameters
+from vsbo.linalg import single_thread
+from vsbo.rng import seed_from
 from vsbo.selection import Step
 from vsbo.space import Space
 
@@ -104,12 +106,16 @@ class Adapted:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """The model of the active variables was fitted; the next fit starts there."""
+    """The model of the active variables was fitted; the next fit starts there.
+
+    cold_at: after how many evaluations, if cold starts took part; otherwise 0.
+    """
 
     theta: Hyperparameters
     loss: float
     start: str
     evaluations: int
+    cold_at: int = 0
     seconds: float = 0.0
 
 
@@ -148,7 +154,8 @@ class State:
     """Everything the next proposal depends on.
 
     finished: trial numbers in the order in which they came back. active: the variables that are modelled.
-    selected_at, adapted_at: how many evaluations were finished, and told to the strategy, at the last selection.
+    selected_at, adapted_at: how many evaluations were finished at the last selection, and told to the strategy so far.
+    cold_at: how many were finished when a fit of the active variables last had cold starts.
     theta: hyper-parameters of the last fit of the active variables; theta_full: of the last full model.
     """
 
@@ -161,6 +168,7 @@ class State:
     finished: tuple[int, ...] = ()
     selected_at: int = 0
     adapted_at: int = 0
+    cold_at: int = 0
     theta: Hyperparameters | None = None
     theta_full: Hyperparameters | None = None
     strategy: Cma | None = None
@@ -169,6 +177,8 @@ class State:
     @classmethod
     def new(cls, space: Space, direction: Direction, seed: int, config: Config) -> "State":
         """A search that has not begun. All variables are active at first (Algorithm 1, line 3)."""
+        if direction not in get_args(Direction):
+            raise InputError(f"direction must be one of {list(get_args(Direction))}; got {direction!r}")
         config.check_dimension(space.D)
         active = tuple(range(space.D)) if config.variables is None else tuple(sorted(config.variables))
         return cls(space, direction, seed, config, active)
@@ -245,11 +255,13 @@ class State:
             empty = cls.new(
                 Space.from_plain(plain["space"]),
                 plain["direction"],
-                plain["seed"],
+                seed_from(plain["seed"]),
                 Config.from_plain(plain["config"]),
             )
             return extend(empty, [event_from_plain(event) for event in plain["events"]])
-        except (KeyError, TypeError, AttributeError, IndexError, InputError, TrialError) as error:
+        except StateError:
+            raise
+        except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
             raise StateError(f"the saved state is damaged: {type(error).__name__}: {error}") from error
 
 
@@ -270,6 +282,8 @@ def _apply(state: State, event: Event) -> State:
             state = _with_new(state, Evaluation(number, x, "added", status, y, reason))
             return replace(state, finished=(*state.finished, number))
         case Told(number, y):
+            if not np.isfinite(y):
+                raise TrialError(f"trial {number} must be told a finite value; got {y}")
             return _with_result(state, number, status="done", y=y)
         case Failed(number, reason):
             return _with_result(state, number, status="failed", reason=reason)
@@ -290,13 +304,14 @@ def _apply(state: State, event: Event) -> State:
             X = np.array([evaluation.x for evaluation in told])
             # A failure is the worst of its generation.
             ranks = np.array([evaluation.y if evaluation.status == "done" else -np.inf for evaluation in told])
-            if state.strategy is None:
-                strategy = cma_from_design(X, ranks, state.config.cma_sigma)
-            else:
-                strategy = cma_update(state.strategy, X, ranks)
+            with single_thread():  # as in `ask`: a replay must round as the search did
+                if state.strategy is None:
+                    strategy = cma_from_design(X, ranks, state.config.cma_sigma)
+                else:
+                    strategy = cma_update(state.strategy, X, ranks)
             return replace(state, strategy=strategy, adapted_at=state.adapted_at + len(numbers))
         case Fitted():
-            return replace(state, theta=event.theta)
+            return replace(state, theta=event.theta, cold_at=event.cold_at or state.cold_at)
         case Fell():
             return state
 
@@ -306,10 +321,14 @@ def _with_new(state: State, evaluation: Evaluation) -> State:
         raise TrialError(f"trial {evaluation.number} is out of order: the next number is {state.next_number}")
     if evaluation.x.shape != (state.D,):
         raise TrialError(f"trial {evaluation.number} must have x of shape ({state.D},); got {evaluation.x.shape}")
+    if not ((evaluation.x >= 0.0) & (evaluation.x <= 1.0)).all():
+        raise TrialError(f"trial {evaluation.number} must have x in the unit cube")
     return replace(state, evaluations=(*state.evaluations, evaluation))
 
 
 def _with_result(state: State, number: int, **result: Any) -> State:
+    if not 0 <= number < state.next_number:
+        raise TrialError(f"trial {number} is unknown: the next number is {state.next_number}")
     if state.evaluations[number].status != "pending":
         raise TrialError(f"trial {number} was told already")
     before, after = state.evaluations[:number], state.evaluations[number + 1 :]

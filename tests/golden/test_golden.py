@@ -29,7 +29,7 @@ def test_every_step_is_the_recorded_one(name):
             state, kept = extend(state, kept), []
         elif isinstance(event, Asked):
             with single_thread():
-                events = propose(state)
+                events = propose(state).log[len(state.log) :]
             same.append(np.allclose(events[-1].x, event.x, atol=1e-3))
             for ours, theirs in zip(events, kept, strict=True):
                 assert type(ours) is type(theirs)

@@ -112,6 +112,11 @@ def test_regret_bound_without_unimportant_slopes_is_that_of_gp_ucb():
     assert left > 0.2 * np.sqrt(np.log(8 * 10 / 0.1)) * 7
 
 
+def test_theorem_beta_asks_for_no_exploration_where_slopes_are_all_but_impossible():
+    assert theorem_beta(1, 1, 1, Smoothness(a=1e-3)) == 0.0
+    assert np.isfinite(regret_bound(5, 4, 2, Smoothness(a=1e-6), 1.0, 0.1))
+
+
 def test_theorem_functions_say_what_is_wrong():
     with pytest.raises(InputError, match="t=0"):
         theorem_beta(0, 5, 2, Smoothness())

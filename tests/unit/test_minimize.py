@@ -94,6 +94,19 @@ def test_x0_is_evaluated_first_and_known_values_cost_nothing():
     assert {trial.origin for trial in result.optimizer.trials[9:]} == {"model"}
 
 
+def test_x0_by_name_or_in_order():
+    space, x = {"a": Real(0, 1), "b": Real(0, 1)}, {"b": 0.25, "a": 0.75}
+    for x0 in (x, [x], [0.75, 0.25], np.array([[0.75, 0.25]])):
+        result = vsbo.minimize(lambda p: p["a"], space, budget=1, rng=0, x0=x0)
+        np.testing.assert_array_equal(result.X, [[0.75, 0.25]])
+
+
+def test_one_early_failure_is_no_broken_objective():
+    values = iter([np.nan, *range(10)])
+    config = Config.gp_ucb(vsbo.KnownKernel(0.3))
+    assert vsbo.minimize(lambda x: next(values), BOX, budget=4, rng=0, config=config).n_failed == 1
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -154,7 +167,7 @@ def test_an_objective_that_always_fails_is_reported_with_its_cause():
     def broken(x):
         raise KeyError("typo")
 
-    with pytest.raises(ObjectiveError, match=r"first 4 points.*KeyError: 'typo'") as caught:
+    with pytest.raises(ObjectiveError, match=r"first 5 points.*KeyError: 'typo'") as caught:
         vsbo.minimize(broken, BOX, budget=50, rng=0, config=SMALL)
     assert isinstance(caught.value.__cause__, KeyError)
     with pytest.raises(ObjectiveError, match="the value is nan"):
@@ -218,7 +231,7 @@ def test_duplicate_points():
 def test_one_and_two_variables(D, config):
     result = run(sphere, D=D, budget=30, config=config)
     assert result.fun < 1e-3
-    assert all(len(s.active) >= 1 for s in result.optimizer.state.selections)
+    assert len(result.optimizer.state.selections) == 4
 
 
 def test_all_variables_equally_important():

@@ -25,7 +25,9 @@ def theorem_beta(t: int, D: int, d: int, smoothness: Smoothness) -> float:
         raise InputError(f"theorem_beta needs t >= 1 and 0 <= d <= D; got t={t}, d={d}, D={D}")
     reach = D * t**2 * _slope(D, smoothness)
     beta = 2.0 * np.log(8.0 * np.pi**2 * t**2 / (3.0 * smoothness.delta))
-    beta += 2.0 * (D - d) * np.log(smoothness.alpha * reach + 1.0) + 2.0 * d * np.log(reach)
+    beta += 2.0 * (D - d) * np.log(smoothness.alpha * reach + 1.0)
+    if d:
+        beta += 2.0 * d * np.log(reach) if reach > 0.0 else -np.inf
     return max(float(beta), 0.0)
 
 
@@ -49,4 +51,5 @@ def regret_bound(N: int, D: int, d: int, smoothness: Smoothness, information_gai
 
 def _slope(D: int, smoothness: Smoothness) -> float:
     """c = b sqrt(log(8 D a / delta)): the slope that no important variable exceeds, with high probability."""
-    return float(smoothness.b * np.sqrt(np.log(8.0 * D * smoothness.a / smoothness.delta)))
+    # a < delta / (8 D): even slopes of zero are exceeded with a probability below delta; then c = 0.
+    return float(smoothness.b * np.sqrt(max(np.log(8.0 * D * smoothness.a / smoothness.delta), 0.0)))

@@ -27,6 +27,8 @@ TOLERANCE = 1e-6
 MEMORY = 4
 FIRST_MOVE = 0.1
 LEAST_LENGTH = 1e-4
+#: After so many rounds only the best so many rows go on: the others would be polished to be thrown away.
+RACE, FINALISTS = 12, 3
 #: Squared changes of the slope below this are rounding of zero.
 TINY = 1e-200
 #: Share of the gain promised by the slope that a step must bring (Armijo).
@@ -88,7 +90,9 @@ def ascend(acquisition: Acquisition, Z: Array) -> tuple[Array, Array]:
     directions = _directions(Z, slopes, pairs, gamma)
     stay = np.isfinite(values) & np.isfinite(slopes).all(axis=1) & directions.any(axis=1)
     ended_values[:] = _finite(values)
-    for _ in range(MOST_ROUNDS):
+    for round_ in range(MOST_ROUNDS):
+        if round_ == RACE and len(rows) > FINALISTS:
+            stay &= values >= np.sort(values)[-FINALISTS]
         if not stay.all():
             rows, Z, values, slopes = rows[stay], Z[stay], values[stay], slopes[stay]
             lengths, gamma, directions = lengths[stay], gamma[stay], directions[stay]

@@ -36,6 +36,8 @@ class Fit:
     loss: float
     start: str
     evaluations: int
+    failures: int = 0
+    """Starts that led nowhere."""
 
 
 def fit(
@@ -60,13 +62,14 @@ def fit(
     likelihood = Likelihood(X, y, config.kernel, config.mean, prior)
     starts = [("warm", theta.to_log()) for theta in warm] + [(name, cold_start(name, d)) for name in cold]
     reached = _search(likelihood, starts, limits, tolerance)
+    failures = len(starts) - len(reached)
     if not reached:
         reached = _search(likelihood, [(name, cold_start(name, d)) for name in COLD], limits, tolerance)
     if not reached:
         raise NumericalError(f"fit: no start led to a finite likelihood (n = {n}, d = {d})")
     value, start, log_theta = min(reached, key=lambda found: found[0])
     penalty = 0.0 if prior is None else prior.negative_log_density(log_theta)[0]
-    return Fit(Hyperparameters.from_log(log_theta), value - penalty, start, likelihood.evaluations)
+    return Fit(Hyperparameters.from_log(log_theta), value - penalty, start, likelihood.evaluations, failures)
 
 
 def _search(

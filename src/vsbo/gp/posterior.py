@@ -71,8 +71,7 @@ class Posterior:
 
     def batches(self, k: int) -> Iterator[slice]:
         """Slices of k points, each so small that the work on it stays in the processor's cache."""
-        size = max(BATCH // len(self.y), 1)
-        return (slice(first, first + size) for first in range(0, k, size))
+        return _batches(k, len(self.y))
 
     def gradients(self, Z: Array) -> tuple[Array, Array, Array, Array]:
         """mu (k,), sigma (k,), grad mu (k, d), grad sigma (k, d) at Z (k, d)."""
@@ -122,13 +121,20 @@ class Posterior:
 
 def condition(X: Array, y: Array, theta: Hyperparameters, kernel: KernelName, mean: MeanName = "constant") -> Posterior:
     """The posterior for X (n, d), y (n,) under given hyper-parameters. Raises NumericalError if M is beyond repair."""
-    U = X / theta.lengthscales
-    K, _ = evaluate(kernel, U, augmented(U))
+    U, n = X / theta.lengthscales, len(X)
+    K, right = np.empty((n, n)), augmented(U)
+    for rows in _batches(n, n):
+        K[rows] = evaluate(kernel, U[rows], right)[0]
     K *= theta.outputscale
     np.fill_diagonal(K, theta.outputscale + theta.noise)
     L, _ = cholesky(K)
     m, alpha = _weights(L, y, mean)
     return Posterior(theta=theta, kernel=kernel, mean_name=mean, X=X, y=y, U=U, L=L, alpha=alpha, m=m)
+
+
+def _batches(k: int, n: int) -> Iterator[slice]:
+    size = max(BATCH // n, 1)
+    return (slice(first, first + size) for first in range(0, k, size))
 
 
 def _weights(L: Array, y: Array, mean: MeanName) -> tuple[float, Array]:

@@ -44,7 +44,7 @@ def select(
     if case is Case.ACCURATE:  # Algorithm 5
         kept, kept_loss, gap, removed = backward(order_within(previous), loss)
         # A lone variable that was never tested has no threshold to offer: its first companion enters untested.
-        untested = 1 if len(kept) == 1 and gap is None else 0
+        untested = 1 if gap is None else 0
         chosen, added = forward(order, loss, kept=kept, free=untested, last_loss=kept_loss, last_drop=gap)
         return tuple(sorted(chosen)), removed + added
     # Algorithm 4 keeps the leading run of variables that were selected before; with none before it is Algorithm 2.
