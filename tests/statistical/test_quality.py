@@ -44,7 +44,7 @@ def hartmann6_runs():
 def test_the_papers_method_finds_hartmanns_variables(hartmann6_runs):
     """At least 4.5 of 6 on average over the last three selections; the authors' program, over all ten: 4.4.
 
-    Over these seeds we saw 5.8 with a deviation of 0.4 between runs: a mean of 4.5 is ten standard errors away.
+    Over these seeds we saw 5.9 with a deviation of 0.2 between runs: a mean of 4.5 is twenty standard errors away.
     """
     found = [np.mean(hits[-3:]) for _, hits in hartmann6_runs]
     assert np.mean(found) >= 4.5
@@ -64,14 +64,19 @@ def test_it_beats_random_search(hartmann6_runs):
 
 
 @pytest.mark.parametrize("name", ["branin", "styblinski_tang4"])
-def test_it_beats_random_search_elsewhere_too(name):
-    """Six of six: a false alarm once in 64 times for a method that is no better than random search."""
-    seeds = range(6)
-    runs = over_seeds(name, vsbo.Config.paper(), 85, seeds)
-    assert all(best > random_search(name, seed, 85) for seed, (best, _) in zip(seeds, runs, strict=True))
+def test_it_beats_random_search_and_finds_the_variables_elsewhere_too(name):
+    """Eight of eight: a false alarm once in 256 times for a method that is no better than random search.
+
+    We saw all of the important variables in the last three selections of every run.
+    """
+    seeds = range(8)
+    runs = over_seeds(name, vsbo.Config.paper(), 205, seeds)
+    assert all(best > random_search(name, seed, 205) for seed, (best, _) in zip(seeds, runs, strict=True))
+    assert np.mean([np.mean(hits[-3:]) for _, hits in runs]) >= 0.9 * len(PROBLEMS[name]().important)
 
 
 def test_the_default_configuration_beats_random_search_too():
+    """Six of six: a false alarm once in 64 times."""
     seeds = range(6)
     runs = over_seeds("hartmann6", vsbo.Config(), 105, seeds)
     assert all(best > random_search("hartmann6", seed, 105) for seed, (best, _) in zip(seeds, runs, strict=True))
