@@ -30,10 +30,12 @@ class Problem:
         return len(self.bounds)
 
 
-def branin(x: Array) -> float:
-    """Negated; x in [-5, 10] x [0, 10]."""
+def branin(x: Array) -> Array:
+    """Negated; x (..., 2) in [-5, 10] x [0, 10]."""
     b, c, t = 5.1 / (4 * np.pi**2), 5 / np.pi, 1 / (8 * np.pi)
-    return -float((x[1] - b * x[0] ** 2 + c * x[0] - 6) ** 2 + 10 * (1 - t) * np.cos(x[0]) + 10)
+    u, v = x[..., 0], x[..., 1]
+    values: Array = -((v - b * u**2 + c * u - 6) ** 2 + 10 * (1 - t) * np.cos(u) + 10)
+    return values
 
 
 _H6_ALPHA = np.array([1.0, 1.2, 3.0, 3.2])
@@ -50,19 +52,21 @@ _H6_P = 1e-4 * np.array(
 )
 
 
-def hartmann6(x: Array) -> float:
-    """Negated, so that its maximum is 3.32237; x in [0, 1]^6."""
-    return float(_H6_ALPHA @ np.exp(-np.sum(_H6_A * (x - _H6_P) ** 2, axis=1)))
+def hartmann6(x: Array) -> Array:
+    """Negated, so that its maximum is 3.32237; x (..., 6) in the unit cube."""
+    values: Array = np.exp(-np.sum(_H6_A * (x[..., None, :] - _H6_P) ** 2, axis=-1)) @ _H6_ALPHA
+    return values
 
 
-def styblinski_tang(x: Array) -> float:
-    """Negated; x in [-5, 5]^d."""
-    return -0.5 * float(np.sum(x**4 - 16 * x**2 + 5 * x))
+def styblinski_tang(x: Array) -> Array:
+    """Negated; x (..., d) in [-5, 5]^d."""
+    values: Array = -0.5 * np.sum(x**4 - 16 * x**2 + 5 * x, axis=-1)
+    return values
 
 
-def _blocks(name: str, f: Callable[[Array], float], d: int, bounds: Array, best: float) -> Problem:
+def _blocks(name: str, f: Callable[[Array], Array], d: int, bounds: Array, best: float) -> Problem:
     def F(x: Array) -> float:
-        return sum(w * f(x[i * d : (i + 1) * d]) for i, w in enumerate(WEIGHTS))
+        return float(sum(w * f(x[i * d : (i + 1) * d]) for i, w in enumerate(WEIGHTS)))
 
     return Problem(name, F, bounds, frozenset(range(d)), best)
 

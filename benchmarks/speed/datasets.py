@@ -9,33 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
+from benchmarks.problems.synthetic import WEIGHTS, hartmann6
 from benchmarks.speed.timing import Array
-
-_HEIGHTS = np.array([1.0, 1.2, 3.0, 3.2])
-_RATES = np.array(
-    [
-        [10.0, 3.0, 17.0, 3.5, 1.7, 8.0],
-        [0.05, 10.0, 17.0, 0.1, 8.0, 14.0],
-        [3.0, 3.5, 1.7, 10.0, 17.0, 8.0],
-        [17.0, 8.0, 0.05, 10.0, 0.1, 14.0],
-    ]
-)
-_CENTERS = 1e-4 * np.array(
-    [
-        [1312.0, 1696.0, 5569.0, 124.0, 8283.0, 5886.0],
-        [2329.0, 4135.0, 8307.0, 3736.0, 1004.0, 9991.0],
-        [2348.0, 1451.0, 3522.0, 2883.0, 3047.0, 6650.0],
-        [4047.0, 8828.0, 8732.0, 5743.0, 1091.0, 381.0],
-    ]
-)
-_WEIGHTS = (1.0, 0.1, 0.01)
-
-
-def hartmann6(X: Array) -> Array:
-    """Hartmann's function of six variables, maximized (largest value 3.32237): (n,) for X (n, 6)."""
-    distances = np.einsum("ij,nij->ni", _RATES, (X[:, None, :] - _CENTERS) ** 2)
-    values: Array = np.exp(-distances) @ _HEIGHTS
-    return values
 
 
 @dataclass(frozen=True)
@@ -53,7 +28,7 @@ class EmbeddedHartmann:
 
     def values(self, X: Array) -> Array:
         """F (n,) at X (n, D)."""
-        parts = [weight * hartmann6(X[:, block]) for weight, block in zip(_WEIGHTS, self.blocks, strict=False)]
+        parts = [weight * hartmann6(X[:, block]) for weight, block in zip(WEIGHTS, self.blocks, strict=False)]
         total: Array = np.sum(parts, axis=0)
         return total
 
