@@ -23,7 +23,7 @@ MOVED, STEP = 5.0, 0.2
 #: Of the polish: rounds at most, relative gain that ends it, steps remembered, the first move's length, and the part of
 #: a step below which a row gives up.
 MOST_ROUNDS = 50
-TOLERANCE = 1e-6
+TOLERANCE = 1e-5
 MEMORY = 4
 FIRST_MOVE = 0.1
 LEAST_LENGTH = 1e-4
