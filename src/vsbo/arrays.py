@@ -17,17 +17,6 @@ def frozen(values: Any) -> Array:
     return array
 
 
-def as_vector(name: str, values: Any, size: int) -> Array:
-    """`values` as finite float64 (size,); an InputError that names the argument otherwise."""
-    array = as_floats(name, values)
-    if array.shape != (size,):
-        raise InputError(f"{name} must have shape ({size},); got {array.shape}")
-    if not np.isfinite(array).all():
-        at = int(np.flatnonzero(~np.isfinite(array))[0])
-        raise InputError(f"{name} must be finite; got {name}[{at}] = {array[at]}")
-    return array
-
-
 def as_floats(name: str, values: Any) -> Array:
     """`values` as float64 of any shape; an InputError that names the argument otherwise."""
     try:

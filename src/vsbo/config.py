@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, get_args
 
+from vsbo.arrays import as_value
 from vsbo.errors import InputError
 
 KernelName = Literal["matern52", "squared_exponential"]
@@ -24,11 +25,8 @@ ComplementName = Literal["cma", "mix", "fixed"]
 
 def _number(name: str, value: Any) -> float:
     """A plain, finite float: settings are saved as JSON."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if isinstance(value, (str, bytes)) or not math.isfinite(number):
+    number = as_value(name, value)
+    if not math.isfinite(number):
         raise InputError(f"{name} must be a finite number; got {value!r}")
     return number
 
