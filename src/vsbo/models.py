@@ -12,8 +12,8 @@ from vsbo.errors import NumericalError
 from vsbo.rng import Purpose, stream
 from vsbo.state import State
 
-#: Of fits whose loss is not compared with another's. From a warm start one point more changes the likelihood by far
-#: more than that; a cold start crosses plateaus, on which a looser one would stop it.
+#: Of fits whose loss is not compared with another's. A warm fit may be coarse: the next one goes on from it, one point
+#: later. A cold start crosses plateaus, on which it would stop too early.
 COLD_TOLERANCE, WARM_TOLERANCE = 1e-5, 1e-4
 
 
@@ -65,7 +65,8 @@ def utility_of(state: State, best: float) -> acq.Utility:
         case "log_ei":
             return lambda mu, sigma: acq.log_expected_improvement(mu, sigma, best)
         case "ucb":
-            return lambda mu, sigma: acq.upper_confidence_bound(mu, sigma, beta(state))
+            weight = beta(state)
+            return lambda mu, sigma: acq.upper_confidence_bound(mu, sigma, weight)
 
 
 def beta(state: State) -> float:

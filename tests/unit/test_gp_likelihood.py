@@ -29,6 +29,12 @@ def data(n=12, d=3, seed=0):
     return X, np.sin(5 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.normal(size=n)
 
 
+def differences(likelihood, log_theta, h=1e-5):
+    """The gradient by central differences."""
+    steps = h * np.eye(len(log_theta))
+    return [(likelihood(log_theta + step)[0] - likelihood(log_theta - step)[0]) / (2 * h) for step in steps]
+
+
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("log_scale", [-2.0, 0.0, 1.5])
 def test_zero_mean_likelihood_is_scipys(kernel, log_scale):
@@ -61,11 +67,7 @@ def test_gradient_is_that_of_central_differences(kernel, mean, prior, log_scale)
     X, y = data()
     likelihood = Likelihood(X, y, kernel, mean, prior_for(prior, 3))
     log_theta = log_scale + np.array([0.1, -0.2, 0.3, 0.2, -0.4])
-    _, gradient = likelihood(log_theta)
-    gradient = gradient.copy()
-    h = 1e-5
-    numeric = [(likelihood(log_theta + h * e)[0] - likelihood(log_theta - h * e)[0]) / (2 * h) for e in np.eye(5)]
-    np.testing.assert_allclose(gradient, numeric, rtol=2e-5, atol=2e-6)
+    np.testing.assert_allclose(likelihood(log_theta)[1], differences(likelihood, log_theta), rtol=2e-5, atol=2e-6)
 
 
 def test_each_length_scale_has_its_own_derivative():
@@ -73,11 +75,7 @@ def test_each_length_scale_has_its_own_derivative():
     X, y = data(n=30, d=4, seed=3)
     likelihood = Likelihood(X, y, "matern52")
     log_theta = np.log([0.1, 0.5, 2.0, 30.0, 1.3, 0.05])
-    _, gradient = likelihood(log_theta)
-    gradient = gradient.copy()
-    h = 1e-5
-    numeric = [(likelihood(log_theta + h * e)[0] - likelihood(log_theta - h * e)[0]) / (2 * h) for e in np.eye(6)]
-    np.testing.assert_allclose(gradient, numeric, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(likelihood(log_theta)[1], differences(likelihood, log_theta), rtol=1e-4, atol=1e-6)
 
 
 def test_a_call_leaves_nothing_behind_for_the_next():

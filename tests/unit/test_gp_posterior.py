@@ -42,7 +42,7 @@ def test_gradients_are_those_of_central_differences(kernel, log_scale):
         up, down = posterior.predict(Z + step), posterior.predict(Z - step)
         np.testing.assert_allclose(d_mu[:, j], (up[0] - down[0]) / (2 * h), rtol=1e-4, atol=1e-6)
         np.testing.assert_allclose(d_sigma[:, j], (up[1] - down[1]) / (2 * h), rtol=1e-4, atol=1e-6)
-    np.testing.assert_allclose(posterior.mean_gradient(Z)[1], d_mu, rtol=1e-10)
+    np.testing.assert_allclose(posterior.deviation_and_slope(Z)[1], d_mu, rtol=1e-10)
 
 
 def test_batch_is_the_loop():

@@ -54,7 +54,7 @@ class Posterior:
         mu += self.m
         return mu
 
-    def mean_gradient(self, Z: Array) -> tuple[Array, Array]:
+    def deviation_and_slope(self, Z: Array) -> tuple[Array, Array]:
         """sigma (k,) and grad mu (k, d) at Z (k, d): what Grad-IS needs."""
         V = Z / self.theta.lengthscales
         k, h = evaluate(self.kernel, V, self._right)

@@ -18,7 +18,7 @@ def gradient_importance(posterior: Posterior, n_points: int, rng: np.random.Gene
     total = np.zeros(d)
     for rows in posterior.batches(n_points):
         Z = rng.random((min(rows.stop, n_points) - rows.start, d))
-        sigma, slope = posterior.mean_gradient(Z)
+        sigma, slope = posterior.deviation_and_slope(Z)
         total += (1.0 / sigma) @ np.abs(slope)
     return total / n_points
 
