@@ -4,30 +4,12 @@ Each is a function on a box of 50 variables, of which the first block matters mo
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from benchmarks.problems.problem import Array, Problem
 
 WEIGHTS = (1.0, 0.1, 0.01)
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """f takes x (D,) in `bounds` (D, 2); `important`: the variables of block 1; `best`: the maximum."""
-
-    name: str
-    f: Callable[[Array], float]
-    bounds: Array
-    important: frozenset[int]
-    best: float
-
-    @property
-    def D(self) -> int:
-        """The number of variables."""
-        return len(self.bounds)
 
 
 def branin(x: Array) -> Array:
@@ -65,10 +47,11 @@ def styblinski_tang(x: Array) -> Array:
 
 
 def _blocks(name: str, f: Callable[[Array], Array], d: int, bounds: Array, best: float) -> Problem:
-    def F(x: Array) -> float:
-        return float(sum(w * f(x[i * d : (i + 1) * d]) for i, w in enumerate(WEIGHTS)))
+    def F(X: Array) -> Array:
+        values: Array = sum((w * f(X[:, i * d : (i + 1) * d]) for i, w in enumerate(WEIGHTS)), np.zeros(len(X)))
+        return values
 
-    return Problem(name, F, bounds, frozenset(range(d)), best)
+    return Problem(name, F, bounds, best, frozenset(range(d)))
 
 
 def branin50() -> Problem:
@@ -85,15 +68,3 @@ def hartmann6_50() -> Problem:
 def styblinski_tang4_50() -> Problem:
     """Four important variables."""
     return _blocks("Styblinski-Tang4-50", styblinski_tang, 4, np.tile([-5.0, 5.0], (50, 1)), 173.89777572)
-
-
-def permuted(problem: Problem, seed: int) -> Problem:
-    """The same problem with its variables in an order that `seed` hides."""
-    order = np.random.default_rng(seed).permutation(problem.D)  # new variable j is old variable order[j]
-    inverse = np.argsort(order)
-    return replace(
-        problem,
-        f=lambda x: problem.f(np.asarray(x)[inverse]),
-        bounds=problem.bounds[order],
-        important=frozenset(int(inverse[j]) for j in problem.important),
-    )
