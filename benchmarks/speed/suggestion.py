@@ -110,7 +110,7 @@ def best_suggestion(posterior: gp.Posterior, restarts: int, rng: np.random.Gener
     """The x (d,) that maximizes log-EI over the best of the data."""
     leaders = posterior.X[np.argsort(-posterior.y, kind="stable")[:5]]
     starts = acq.start_points(leaders, N_RAW, rng)
-    x: Array = acq.maximize(log_ei(posterior), starts, leaders[:1], restarts)[0]
+    x: Array = acq.maximize(log_ei(posterior), starts, leaders[:1], restarts, posterior.theta.lengthscales)[0]
     return x
 
 

@@ -168,9 +168,8 @@ def maximize_acquisition(state: State) -> Array:
     rng = stream(state.seed, state.next_number, Purpose.ACQUISITION)
     leaders = data.X[np.argsort(-z, kind="stable")[:5]]
     starts = acq.start_points(leaders, config.n_raw, rng)
-    return acq.maximize(
-        acq.over(posterior, utility_of(state, float(np.max(z)))), starts, leaders[:1], config.n_restarts
-    )
+    acquisition = acq.over(posterior, utility_of(state, float(np.max(z))))
+    return acq.maximize(acquisition, starts, leaders[:1], config.n_restarts, state.theta.lengthscales)
 
 
 # ------------------------------------------------------------------------------ the other variables (line 13)

@@ -155,9 +155,10 @@ def test_gradient_of_the_acquisition(d):
 @pytest.mark.parametrize("d", [2, 3, 20])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_batch_polish_reaches_what_scipys_l_bfgs_b_reaches(d, seed):
-    acquisition = log_ei_of(gp(d, seed=seed))
+    posterior = gp(d, seed=seed)
+    acquisition = log_ei_of(posterior)
     Z = np.random.default_rng(seed).random((5, d))
-    polished, values = ascend(acquisition, Z)
+    polished, values = ascend(acquisition, Z, posterior.theta.lengthscales)
     assert ((polished >= 0) & (polished <= 1)).all()
     np.testing.assert_allclose(values, acquisition(polished, False)[0], rtol=1e-9)
     slow = []
@@ -182,7 +183,7 @@ def test_the_polish_climbs_a_bent_valley_to_a_corner():
 
     Z, values = ascend(acquisition, np.random.default_rng(0).random((6, 2)))
     np.testing.assert_allclose(values, -0.14875, atol=1e-4)
-    np.testing.assert_allclose(Z, np.tile([1.0, 0.65], (6, 1)), atol=1e-2)
+    np.testing.assert_allclose(Z, np.tile([1.0, 0.65], (6, 1)), atol=2e-2)
 
 
 def test_maximize_gives_the_best_first_and_never_less_than_the_incumbent():

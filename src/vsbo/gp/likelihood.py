@@ -6,6 +6,7 @@ The constant mean is not a parameter of the search: for given M its best value i
 the best value the derivative of the NLL through m is zero, so the other derivatives are those for fixed m.
 """
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -55,11 +56,27 @@ class Hyperparameters:
         return cls(frozen(plain["lengthscales"]), plain["outputscale"], plain["noise"])
 
 
+class _Squares(threading.local):
+    """Three (n, n) arrays that are kept: fresh pages for them cost half an evaluation at n = 200."""
+
+    room = np.empty((3, 0))
+
+    def of(self, n: int) -> list[Array]:
+        """Fortran-ordered; whatever they held."""
+        if self.room.shape[1] < n * n:
+            self.room = np.empty((3, n * n + n * n // 4))  # a search grows a point at a time
+        return [row[: n * n].reshape(n, n, order="F") for row in self.room]
+
+
+_squares = _Squares()
+
+
 class Likelihood:
     """NLL (plus the prior's, if there is one) of X (n, d), y (n,), as a function of log theta (d + 2,).
 
-    Holds its workspace: three (n, n) and three (n, d) arrays, Fortran-ordered for BLAS. At n = 200 the products and
-    exponentials then cost about as much as the factorization and the inverse themselves.
+    Holds its workspace: three (n, d) arrays, and for each thread three (n, n) that all likelihoods share, since every
+    call fills them anew; Fortran-ordered for BLAS. At n = 200 the products and exponentials then cost about as much as
+    the factorization and the inverse themselves.
     """
 
     def __init__(
@@ -73,7 +90,6 @@ class Likelihood:
         self._mean = mean
         self._prior = prior
         self._left, self._right = np.ones((n, d + 2), order="F"), np.ones((n, d + 2), order="F")
-        self._q, self._k, self._h = (np.empty((n, n), order="F") for _ in range(3))
         self._U1 = np.ones((n, d + 1), order="F")
         self._y1 = np.column_stack([y, np.ones(n)]).copy(order="F")
         self.evaluations = 0
@@ -90,7 +106,7 @@ class Likelihood:
         self._left[:, :d], self._left[:, d] = U, square
         np.multiply(U, -2.0, out=self._right[:, :d])
         self._right[:, d + 1] = square
-        q, M, h = self._q, self._k, self._h
+        q, M, h = _squares.of(n)
         blas.dgemm(1.0, self._left, self._right, trans_b=1, c=q, overwrite_c=1)
         np.maximum(q, 0.0, out=q)
         self._profile(q, M, h)
