@@ -1,4 +1,4 @@
-"""What a benchmark problem is, and decorators that make another one of it. All problems are maximized."""
+"""What a benchmark problem is, and the same with its variables permuted. All problems are maximized."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -18,6 +18,8 @@ class Problem:
     best: the largest value known. important: the variables that matter, 0-based; empty where nobody knows.
     minimized: whether the literature minimizes it; tables then show -values.
     order (D,): variable j is variable order[j] of the problem before it was permuted.
+    argmax (D,): a point whose value is `best` (without noise, if there is any); None where nobody knows one.
+    around: a faster way to `values_around`, for problems that have one.
     """
 
     name: str
@@ -27,6 +29,8 @@ class Problem:
     important: frozenset[int] = frozenset()
     minimized: bool = False
     order: NDArray[np.intp] | None = field(default=None)
+    argmax: Array | None = None
+    around: Callable[[Array, NDArray[np.intp], Array], Array] | None = None
 
     @property
     def D(self) -> int:
@@ -36,6 +40,19 @@ class Problem:
     def f(self, x: Array) -> float:
         """The value at x (D,)."""
         return float(self.values(np.asarray(x, dtype=np.float64)[None, :])[0])
+
+    def values_around(self, x: Array, columns: NDArray[np.intp], U: Array) -> Array:
+        """Values (k,) at x (D,) with its variables `columns` (m,) replaced by each row of U (k, m)."""
+        if self.around is not None:
+            return self.around(x, columns, U)
+        # In chunks: k may be a million, and k whole points would not fit into memory.
+        step = max(1, 1_000_000 // self.D)
+        out = np.empty(len(U))
+        for i in range(0, len(U), step):
+            X = np.tile(x, (len(U[i : i + step]), 1))
+            X[:, columns] = U[i : i + step]
+            out[i : i + step] = self.values(X)
+        return out
 
     @cached_property
     def _width(self) -> Array:
@@ -60,10 +77,13 @@ def permuted(problem: Problem, seed: int) -> Problem:
     """The same problem with its variables in an order that `seed` hides."""
     order = np.random.default_rng(seed).permutation(problem.D)
     inverse = np.argsort(order)
+    around = problem.around
     return replace(
         problem,
         values=lambda X: problem.values(np.asarray(X)[:, inverse]),
         bounds=problem.bounds[order],
         important=frozenset(int(inverse[j]) for j in problem.important),
         order=order if problem.order is None else problem.order[order],
+        argmax=None if problem.argmax is None else problem.argmax[order],
+        around=None if around is None else lambda x, columns, U: around(x[inverse], order[columns], U),
     )

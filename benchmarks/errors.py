@@ -1,0 +1,5 @@
+"""What the bench says when it cannot go on."""
+
+
+class BenchError(Exception):
+    """A request the bench cannot fulfil: the message names what was asked for and what would be right."""

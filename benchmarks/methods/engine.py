@@ -1,0 +1,72 @@
+"""vsbo's own optimizer as a method: VS-BO, VSBO-mix and vanilla BO are configurations of it."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+import vsbo
+from benchmarks.methods.method import Array, Report
+from vsbo.state import Asked, Event, Fitted, Selected
+
+#: Vanilla BO as the paper had it (appendix D): Matern-5/2 without priors, expected improvement.
+VANILLA_PAPER = vsbo.Config.vanilla(prior="none", acquisition="ei")
+
+CONFIGS = {
+    "vsbo": vsbo.Config(),
+    "vsbo-paper": vsbo.Config.paper(),
+    "vsbo-mix": vsbo.Config.paper(complement="mix"),
+    "vanilla": vsbo.Config.vanilla(),
+    "vanilla-paper": VANILLA_PAPER,
+}
+
+
+class Engine:
+    """vsbo.Optimizer on the unit cube. Points that it was told of count towards its initial design of 5."""
+
+    def __init__(self, config: vsbo.Config, *, D: int, seed: int) -> None:
+        self.optimizer = vsbo.Optimizer(vsbo.Space.box(D), direction="maximize", seed=seed, config=config)
+        self._pending: vsbo.Trial | None = None
+        self._report = Report()
+
+    def ask(self) -> Array:
+        """The optimizer's next point (D,)."""
+        known = len(self.optimizer.state.log)
+        self._pending = self.optimizer.ask()
+        state = self.optimizer.state
+        selected = None if state.config.selection == "fixed" else state.active
+        self._report = Report(selected, phases(state.log[known:]))
+        return self._pending.x.copy()
+
+    def tell(self, x: Array, y: float) -> None:
+        """The value of the point that was asked for, or of one from elsewhere."""
+        if self._pending is not None and np.array_equal(x, self._pending.x):
+            self.optimizer.tell(self._pending, y)
+            self._pending = None
+        else:
+            self.optimizer.add(x, y)
+
+    def report(self) -> Report:
+        """The active variables if the configuration selects (all of them before the first selection); seconds."""
+        return self._report
+
+
+def engine(config: vsbo.Config, *, D: int, seed: int, budget: int) -> Engine:
+    """The optimizer with this configuration."""
+    return Engine(config, D=D, seed=seed)
+
+
+def phases(events: Iterable[Event]) -> dict[str, float]:
+    """Wall seconds of one ask by phase. They do not overlap: vsbo's `Asked` begins to count when the fit has ended.
+
+    "selection" contains the fits that the selection makes, "acquisition" also the filling in of the other variables.
+    """
+    seconds = {"fit": 0.0, "acquisition": 0.0, "selection": 0.0}
+    for event in events:
+        match event:
+            case Fitted():
+                seconds["fit"] += event.seconds
+            case Asked():
+                seconds["acquisition"] += event.seconds
+            case Selected():
+                seconds["selection"] += event.seconds
+    return seconds
