@@ -213,15 +213,15 @@ def play(path: SamplePath, algorithm: str, evaluations: int) -> Array:
 
     The variables that VS-GP-UCB leaves out are fixed in advance (Algorithm 6, line 4), at uniform values.
     """
+    if algorithm not in ALGORITHMS:
+        raise BenchError(f"algorithm must be one of {', '.join(ALGORITHMS)}; got {algorithm!r}")
     prior = path.prior
     settings: dict[str, Any] = {"kernel": "squared_exponential", "smoothness": prior.smoothness}
     if algorithm == "vs-gp-ucb":
         fixed = tuple(path.stream(1).random(prior.D).tolist())
         config = Config.vs_gp_ucb(prior.known_kernel, tuple(range(prior.d)), fixed_value=fixed, **settings)
-    elif algorithm == "gp-ucb":
-        config = Config.gp_ucb(prior.known_kernel, **settings)
     else:
-        raise BenchError(f"algorithm must be one of {', '.join(ALGORITHMS)}; got {algorithm!r}")
+        config = Config.gp_ucb(prior.known_kernel, **settings)
     optimizer = Optimizer(Space.box(prior.D), direction="maximize", seed=path.number, config=config)
     noise = path.stream(2).normal(0.0, np.sqrt(prior.noise), evaluations)
     values = np.empty(evaluations)

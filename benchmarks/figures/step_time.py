@@ -14,8 +14,8 @@ from benchmarks.records import Array, Run
 
 NAME = "step-time"
 METHODS = ("vsbo-paper", "vanilla-paper")
-#: Evaluations over which a run's seconds are averaged: single fits depend on whether cold starts take part.
-WINDOW = 10
+#: Evaluations over which a run's seconds are averaged: one selection, and with it about one fit with cold starts.
+WINDOW = 20
 
 
 def phase(name: str) -> Callable[[Run], Array]:

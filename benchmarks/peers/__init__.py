@@ -23,8 +23,15 @@ def peer(name: str, environment: str, adapter: str) -> "Factory":
                 f"{name} needs the environment {environment!r}, which is not set up in "
                 f"{environments.folder(environment)}; run `python -m benchmarks setup {environment}`"
             )
-        python = environments.python(environment)
-        return Peer(name, python=python, module=f"adapters.{adapter}", D=D, seed=seed, budget=budget)
+        return Peer(
+            name,
+            python=environments.python(environment),
+            module=f"adapters.{adapter}",
+            D=D,
+            seed=seed,
+            budget=budget,
+            versions=environments.versions(environment),
+        )
 
     return make
 

@@ -1,4 +1,4 @@
-"""MOPTA08 by its official program: it reads input.txt (124 lines in [0, 1]) and writes output.txt (f, then 68 constraints)."""
+"""MOPTA08 by its official program, which reads x from input.txt and writes f and the 68 constraints to output.txt."""
 
 import subprocess
 import tempfile

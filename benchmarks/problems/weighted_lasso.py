@@ -1,11 +1,12 @@
-"""Lasso with a penalty for each coefficient, 60 / 100 / 300 variables: LassoBench's synthetic problems (Sehic et al. 2022).
+"""Lasso with a penalty for each coefficient, as LassoBench has it (Sehic et al. 2022): 60, 100, 300 variables.
 
-Notation: A (n, d) the design and b (n,) the answers, n = d / 2; a row of A is an AR(1) process of correlation 0.6, b = A w + noise,
-|A w| = 10 |noise|, and w is 1, -1, 1, ... at k evenly spaced places: the active variables, the only ones with something
-to tell. Of 85 % of the rows (the rest is for tests we do not do) x (d,) in [-1, 1] sets penalties from alpha_max / 100 to
-alpha_max = max|A'b| / n, logarithmically, and the value is the mean squared error of 5-fold cross-validation of
-    argmin_c |b - A c|^2 / (2 n) + sum_j alpha_j |c_j|,
-over the squared error of w itself. LassoBench minimizes it; here it is negated.
+Notation: A (n, d) the regressors and b (n,) the answers, n = d / 2. A row of A is an AR(1) process of correlation 0.6;
+b = A w + noise with |A w| = 10 |noise|; w is 1, -1, 1, ... at k evenly spaced places, the active variables, and else 0.
+15 % of the rows are set aside (LassoBench's test set) and used for nothing here. x (d,) in [-1, 1] sets the penalties
+alpha (d,) from alpha_max / 100 to alpha_max = max|A'b| / n, logarithmically. The value is the mean squared error,
+in 5-fold cross-validation, of
+    c = argmin |b - A c|^2 / (2 n) + sum_j alpha_j |c_j|,
+divided by that of w itself. LassoBench minimizes it; here it is negated.
 """
 
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ SWEEPS = 1_000_000
 
 
 def regression(d: int, k: int) -> tuple[Array, Array, Array]:
-    """A (n, d), b (n,) and w (d,), with the stream of celer's generator: one column of A after the other, then the noise."""
+    """A (n, d), b (n,) and w (d,). Random numbers in celer's order: A column by column, then the noise."""
     rng = np.random.RandomState(SEED)
     n = d // 2
     innovations = rng.standard_normal((d, n))

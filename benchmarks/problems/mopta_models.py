@@ -1,7 +1,7 @@
 """MOPTA08's mass and its 68 constraints, kriging models of a car, from the file of their coefficients.
 
-Notation: x (k, 124) in the unit cube, X = lower + x width in the car's units. A model of constraint c is, over the p points
-(p, d) of its design,
+Notation: x (k, 124) in the unit cube, X = lower + x width in the car's units. The model of constraint c is, over the
+points (p, d) of its design,
     y_c = constant_c + X trend_c + sum_i weights_ic exp(-sum_j theta_jc |X_j - point_ij|^1.9)
 and, for some, exp(y_c) + offset_c instead. g_c = (sign_c y_c - bound_c) / |bound_c|.
 
@@ -55,7 +55,7 @@ class Design:
 
 @dataclass(frozen=True, eq=False)
 class Models:
-    """The mass f = mass_held + X mass, and the constraints. variable, level (cells,): the coordinates that points have."""
+    """The mass f = mass_held + X mass, and the constraints. variable, level (cells,): where the designs' points are."""
 
     lower: Array
     width: Array
@@ -137,7 +137,7 @@ def load(path: Path) -> Models:
 def _models(file: Mapping[str, Any]) -> Models:
     variable, level, cells = _table(file)
     designs = [_design(file, number, cell) for number, cell in enumerate(cells)]
-    # Points that differ in constant inputs only are one row of cells but two of base: designs that have such inputs stay alone.
+    # Points that differ in constant inputs only have the same cells but not the same base: such designs stay alone.
     alike: dict[bytes, list[Design]] = {}
     for number, design in enumerate(designs):
         constant = bool(np.any(file[f"design{number}_inputs"] < 0))

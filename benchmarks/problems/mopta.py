@@ -1,4 +1,4 @@
-"""MOPTA08: a car's mass under 68 constraints, 124 variables (Jones 2008), as F = -(f + 10 sum max(0, g)) (paper, appendix D).
+"""MOPTA08: a car's mass under 68 constraints, 124 variables (Jones 2008); F = -(f + 10 sum max(0, g)), as in the paper.
 
 Nobody has stated a license for it, so this repository does not contain it. It is computed from a file of its
 coefficients or by the official executable: `mopta08` says where they are looked for.
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from benchmarks.errors import BenchError
 from benchmarks.problems.best_points import best_point
-from benchmarks.problems.mopta08_executable import run
-from benchmarks.problems.mopta08_models import load
+from benchmarks.problems.mopta_executable import run
+from benchmarks.problems.mopta_models import load
 from benchmarks.problems.problem import Array, Problem
 
 PENALTY = 10.0
@@ -38,9 +38,7 @@ def mopta08() -> Problem:
     def around(x: Array, columns: NDArray[np.intp], U: Array) -> Array:
         return _penalized(models.around(x, columns)(U))
 
-    return Problem(
-        "MOPTA08", lambda X: _penalized(models(np.asarray(X))), bounds, best, argmax=argmax, around=around
-    )
+    return Problem("MOPTA08", lambda X: _penalized(models(np.asarray(X))), bounds, best, argmax=argmax, around=around)
 
 
 def _coefficients(file: str | None) -> Path:
