@@ -22,7 +22,7 @@ class Family:
 FAMILIES: dict[str, Family] = {
     "VS-BO": Family("#D55E00", ("vsbo", "vsbo-paper")),
     "VSBO-mix": Family("#8B3DFF", ("vsbo-mix",)),
-    "vanilla BO": Family("#0072B2", ("vanilla", "vanilla-paper", "botorch", "botorch-paper", "ax")),
+    "vanilla BO": Family("#0072B2", ("vanilla", "vanilla-paper", "botorch", "botorch-paper", "ax", "vanilla-cold")),
     "linear embedding": Family("#5AAE61", ("rembo", "rembo-interleave", "alebo", "alebo-4")),
     "hashing embedding": Family("#66CCEE", ("hesbo-4", "hesbo-6", "hesbo-10", "baxus")),
     "other selection": Family("#7F3B08", ("hsic", "dropout")),
@@ -40,8 +40,8 @@ MARKERS = ("o", "s", "^", "D", "v", "P")
 
 #: What the paper compares (its section 6), here with its own settings where there are two.
 PAPER = (
-    "vanilla-paper", "botorch-paper", "rembo", "rembo-interleave", "hesbo-4", "hesbo-6", "hesbo-10", "alebo",
-    "alebo-4", "dragonfly", "dragonfly-ml",
+    "vanilla-paper", "vanilla-cold", "botorch-paper", "rembo", "rembo-interleave", "hesbo-4", "hesbo-6", "hesbo-10",
+    "alebo", "alebo-4", "dragonfly", "dragonfly-ml",
 )  # fmt: skip
 #: Drawn beside the paper's methods and beside the others, to compare with.
 EVERYWHERE = ("vsbo-paper", "vsbo", "random")

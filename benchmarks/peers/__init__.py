@@ -16,7 +16,7 @@ def peer(name: str, environment: str, adapter: str) -> "Factory":
     def make(*, D: int, seed: int, budget: int) -> "Peer":
         from benchmarks.errors import BenchError
         from benchmarks.peers import environments
-        from benchmarks.peers.client import Peer
+        from benchmarks.peers.client import TIMEOUT, Peer
 
         if not environments.ready(environment):
             raise BenchError(
@@ -30,6 +30,7 @@ def peer(name: str, environment: str, adapter: str) -> "Factory":
             D=D,
             seed=seed,
             budget=budget,
+            timeout=PATIENCE.get(name, TIMEOUT),
             versions=environments.versions(environment),
         )
 
@@ -54,5 +55,8 @@ HOMES: dict[str, tuple[str, str]] = {
     "dragonfly": ("dragonfly", "dragonfly"),
     "dragonfly-ml": ("dragonfly", "dragonfly"),
 }
+
+#: Seconds for one answer, where the usual limit is too short.
+PATIENCE = {"dragonfly": 3600.0}
 
 PEERS: "dict[str, Factory]" = {name: peer(name, *home) for name, home in HOMES.items()}

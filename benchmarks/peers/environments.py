@@ -66,7 +66,7 @@ ENVIRONMENTS: dict[str, Environment] = {
     ),
     # The fully Bayesian SAAS model samples with NumPyro, which does not yet follow jax 0.10.
     "saas": Environment(
-        ((TORCH,), ("botorch==0.18.1", "gpytorch==1.15.2", "numpyro", "jax<0.10")),
+        ((TORCH,), ("botorch==0.18.1", "gpytorch==1.15.2", "numpyro==0.22.0", "jax==0.9.2")),
         ("torch", "botorch", "numpyro", "jax"),
         (TORCH,),
     ),
