@@ -22,7 +22,7 @@ class Family:
 FAMILIES: dict[str, Family] = {
     "VS-BO": Family("#D55E00", ("vsbo", "vsbo-paper")),
     "VSBO-mix": Family("#8B3DFF", ("vsbo-mix",)),
-    "vanilla BO": Family("#0072B2", ("vanilla", "vanilla-paper", "botorch", "botorch-paper", "ax", "vanilla-cold")),
+    "vanilla BO": Family("#0072B2", ("vanilla", "vanilla-paper", "vanilla-cold", "botorch", "botorch-paper", "ax")),
     "linear embedding": Family("#5AAE61", ("rembo", "rembo-interleave", "alebo", "alebo-4")),
     "hashing embedding": Family("#66CCEE", ("hesbo-4", "hesbo-6", "hesbo-10", "baxus")),
     "other selection": Family("#7F3B08", ("hsic", "dropout")),
