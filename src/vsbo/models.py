@@ -74,3 +74,27 @@ def beta(state: State) -> float:
     if state.config.beta is not None:
         return state.config.beta
     return acq.theorem_beta(state.next_number + 1, state.D, len(state.active), state.config.smoothness)
+
+
+def expected_gain(state: State) -> float | None:
+    """The improvement that the model of the active variables expects of the best next point, as a part of the spread
+    of the values: the distance from their median to the best. None while there is no such model.
+    """
+    if state.theta is None or state.best is None or state.config.known_kernel is not None:
+        return None
+    data = state.data.columns(state.active)
+    posterior = posterior_of(state, data, state.theta)
+    z = posterior.y
+    spread = float(np.max(z) - np.median(z))
+    if spread <= 0.0:
+        return None
+    rng = stream(state.seed, state.next_number, Purpose.STOPPING)
+    leaders = data.X[np.argsort(-z, kind="stable")[:5]]
+    starts = acq.start_points(leaders, state.config.n_raw, rng)
+    best = float(np.max(z))
+    log_gain = acq.over(posterior, lambda mu, sigma: acq.log_expected_improvement(mu, sigma, best))
+    try:
+        found = acq.maximize(log_gain, starts, leaders[:1], state.config.n_restarts, state.theta.lengthscales)
+    except NumericalError:
+        return None
+    return float(np.exp(log_gain(found[:1], False)[0][0])) / spread

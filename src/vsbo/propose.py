@@ -7,6 +7,7 @@ are configurations of it.
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 
@@ -21,6 +22,8 @@ from vsbo.state import Adapted, Asked, Event, Fell, Fitted, Selected, State, ext
 
 #: Growth of the data after which the cold starts of a fit compete again: 24 times in a run of 205 evaluations.
 COLD_GROWTH = 1.15
+#: Uniform points tried by the last fallback until one is new.
+TRIES = 100
 
 
 def propose(state: State) -> State:
@@ -58,7 +61,7 @@ def design_left(state: State) -> bool:
 def design_point(state: State) -> Asked:
     """A uniform point; with fixed complements the variables that are not active stay where they are fixed."""
     x = stream(state.seed, state.next_number, Purpose.DESIGN).random(state.D)
-    return Asked(state.next_number, frozen(with_fixed(state, x)), "design")
+    return Asked(state.next_number, frozen(state.space.snap(with_fixed(state, x))), "design")
 
 
 def with_fixed(state: State, x: Array) -> Array:
@@ -180,7 +183,7 @@ def complete(state: State, candidates: Array) -> Array:
     data = state.data
     asked = np.vstack([data.X, data.pending])
     for x_active in candidates:
-        x = fill(state, x_active)
+        x = state.space.snap(fill(state, x_active))
         if is_new(x, asked):
             return x
     raise NumericalError("every maximum of the acquisition is a point that was asked for already")
@@ -223,15 +226,16 @@ def pick(state: State, x: Array, others: Array, samples: Array) -> int:
 
 
 def evolve(state: State) -> Array:
-    """A point (D,) without a model: from the evolution strategy, or uniform where there is none.
+    """A point (D,) without a model: from the evolution strategy, or uniform where there is none or it has collapsed.
 
-    It is new: both are continuous.
+    New, unless whole numbers and choices are so few that TRIES points were all asked for already.
     """
     rng = stream(state.seed, state.next_number, Purpose.FALLBACK)
+    asked = np.vstack([state.data.X, state.data.pending])
+    samples = np.array([with_fixed(state, x) for x in rng.random((TRIES, state.D))])
     if state.strategy is not None:
-        try:
-            sample: Array = complement.sample_in_box(state.strategy.mean, state.strategy.covariance, 1, rng)[0]
-            return sample
-        except NumericalError:
-            pass  # a strategy that has collapsed: nothing is left but chance
-    return with_fixed(state, rng.random(state.D))
+        with suppress(NumericalError):  # a strategy that has collapsed: nothing is left but chance
+            first = complement.sample_in_box(state.strategy.mean, state.strategy.covariance, 1, rng)
+            samples = np.vstack([first, samples])
+    points = [state.space.snap(x) for x in samples]
+    return next((x for x in points if is_new(x, asked)), points[0])
