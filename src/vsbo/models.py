@@ -77,16 +77,18 @@ def beta(state: State) -> float:
 
 
 def expected_gain(state: State) -> float | None:
-    """The improvement that the model of the active variables expects of the best next point, as a part of the spread
-    of the values: the distance from their median to the best. None while there is no such model.
+    """The improvement that the model of the active variables expects of the best next point, as a part of what was
+    gained so far: the distance from the median of the first N_init values to the best. None while there is no such
+    model.
     """
     if state.theta is None or state.best is None or state.config.known_kernel is not None:
         return None
     data = state.data.columns(state.active)
     posterior = posterior_of(state, data, state.theta)
     z = posterior.y
-    spread = float(np.max(z) - np.median(z))
-    if spread <= 0.0:
+    # Not the median of all: a search that has converged has seen little else than values near the best.
+    gained = float(np.max(z) - np.median(z[: state.config.n_initial]))
+    if gained <= 0.0:
         return None
     rng = stream(state.seed, state.next_number, Purpose.STOPPING)
     leaders = data.X[np.argsort(-z, kind="stable")[:5]]
@@ -97,4 +99,4 @@ def expected_gain(state: State) -> float | None:
         found = acq.maximize(log_gain, starts, leaders[:1], state.config.n_restarts, state.theta.lengthscales)
     except NumericalError:
         return None
-    return float(np.exp(log_gain(found[:1], False)[0][0])) / spread
+    return float(np.exp(log_gain(found[:1], False)[0][0])) / gained

@@ -135,6 +135,10 @@ class Optimizer:
         """All trials, by number."""
         return tuple(self._trial(evaluation) for evaluation in self._state.evaluations)
 
+    def trial(self, number: int) -> Trial:
+        """The trial of this number."""
+        return self._trial(self._state.evaluations[number])
+
     @property
     def selected(self) -> tuple[Any, ...]:
         """The variables the search works on now: names, or indices in an unnamed space."""

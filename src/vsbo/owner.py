@@ -1,25 +1,41 @@
-"""Who works on a trial: a process, named so that another one can tell whether it still lives."""
+"""Who works on a trial: a run of a process, named so that another process can tell whether it still lives."""
 
 import os
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
+from itertools import count
 from pathlib import Path
 
+_numbers = count(1)
+_alive: set[str] = set()
 
-def this_process() -> str:
-    """The name of this process: machine, boot, process number, and when it began (numbers are used again)."""
-    return f"{_machine()} {os.getpid()} {_began(os.getpid())}"
+
+@contextmanager
+def new_owner() -> Iterator[str]:
+    """A name that is alive within the block: machine, boot, process number, when that began (numbers are used again),
+    and a number within the process, which may outlive its run (a notebook).
+    """
+    name = f"{_machine()} {os.getpid()} {_began(os.getpid())} {next(_numbers)}"
+    _alive.add(name)
+    try:
+        yield name
+    finally:
+        _alive.discard(name)
 
 
 def is_foreign(owner: str) -> bool:
-    """Whether the process of that name is, or was, on another machine: nothing can be known of it but its heartbeat."""
+    """Whether the owner of that name is, or was, on another machine: nothing can be known of it but its heartbeat."""
     return owner.split(" ")[0] != _machine().split(" ")[0]
 
 
 def is_dead(owner: str) -> bool:
-    """Whether the process of that name, on this machine, has ended."""
-    machine, number, began = owner.rsplit(" ", 2)
-    return machine != _machine() or _began(int(number)) != began
+    """Whether the owner of that name, on this machine, has ended."""
+    machine, number, began, _ = owner.rsplit(" ", 3)
+    if machine != _machine() or _began(int(number)) != began:
+        return True
+    return int(number) == os.getpid() and owner not in _alive
 
 
 @cache

@@ -5,7 +5,8 @@ same as numbers (a choice as its index); u (D,) in the cube. Whole numbers and c
 (on its scale), and inside they stand at the middle of their part: `to_unit(from_unit(u))` is where u belongs.
 """
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -15,8 +16,8 @@ import numpy as np
 from vsbo.arrays import Array, as_floats, as_value, frozen
 from vsbo.errors import InputError
 
-#: Whole numbers up to here are exact as float64.
-LARGEST_WHOLE = 2**53
+#: Whole numbers up to here come back exactly from the cube, on a logarithmic axis, too (there the error is 2^-47).
+LARGEST_WHOLE = 2**40
 #: What a choice or a fixed variable may be: what JSON can say, since studies are kept as JSON.
 PLAIN = (str, bool, int, float, type(None))
 
@@ -31,7 +32,7 @@ class Real:
     whole: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        low, high = as_value("low", self.low), as_value("high", self.high)
+        low, high = as_value("low", self.low) + 0.0, as_value("high", self.high) + 0.0  # -0.0 is 0.0
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
         if not (np.isfinite(low) and np.isfinite(high) and np.isfinite(high - low)):
@@ -94,6 +95,8 @@ class Choice:
     def __post_init__(self) -> None:
         if isinstance(self.values, (str, bytes)) or not isinstance(self.values, Iterable):
             raise InputError(f"values must be several values, as a list; got {self.values!r}")
+        if isinstance(self.values, Set):  # its order differs from process to process
+            raise InputError(f"values must be in an order, as a list; got a set, {self.values!r}")
         values = tuple(_plain("values", value) for value in self.values)
         object.__setattr__(self, "values", values)
         if len(values) < 2:
@@ -145,14 +148,14 @@ def _check_order(low: float, high: float, log: bool, least: float) -> None:
 def _whole(name: str, value: Any) -> int:
     number = as_value(name, value)
     if not number.is_integer() or abs(number) > LARGEST_WHOLE:
-        raise InputError(f"{name} must be a whole number, at most 2^53 in size; got {value!r}")
+        raise InputError(f"{name} must be a whole number, at most 2^40 in size; got {value!r}")
     return int(number)
 
 
 def _plain(name: str, value: Any) -> Any:
     """`value` as one of PLAIN; NumPy's scalars become Python's."""
     value = value.item() if isinstance(value, np.generic) else value
-    if not isinstance(value, PLAIN):
+    if type(value) not in PLAIN:  # no subclass, as an enumeration: it would come back from a file as its base
         raise InputError(f"{name} must be strings, numbers, booleans or None; got {value!r}")
     if isinstance(value, float) and not np.isfinite(value):
         raise InputError(f"{name} must be finite; got {value!r}")
@@ -337,7 +340,8 @@ class Space:
         return space
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Space) and self.to_plain() == other.to_plain()
+        # As text: True == 1 == 1.0 in Python, but not to an objective.
+        return isinstance(other, Space) and json.dumps(self.to_plain()) == json.dumps(other.to_plain())
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -366,12 +366,17 @@ def event_from_plain(plain: Mapping[str, Any]) -> Event:
         elif name in ("theta", "theta_full") and value is not None:
             values[name] = Hyperparameters.from_plain(value)
         elif name == "steps":
-            values[name] = tuple(Step(**{**step, "loss": float(step["loss"])}) for step in value)
+            values[name] = tuple(_step_from_plain(step) for step in value)
         elif name in ("y", "loss"):
             values[name] = float(value)
         elif isinstance(value, list):
             values[name] = tuple(value)
     return kind(**values)
+
+
+def _step_from_plain(plain: Mapping[str, Any]) -> Step:
+    drop = plain["drop"]
+    return Step(**{**plain, "loss": float(plain["loss"]), "drop": None if drop is None else float(drop)})
 
 
 def _plain(value: Any, array: Callable[[Array], Any]) -> Any:

@@ -4,9 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from vsbo.arrays import as_value
 from vsbo.config import as_whole
 from vsbo.errors import InputError
+from vsbo.linalg import single_thread
 from vsbo.models import expected_gain
 from vsbo.state import State
 
@@ -83,8 +86,7 @@ class Patience:
     evaluations: int
 
     def __post_init__(self) -> None:
-        if as_whole("evaluations", self.evaluations) < 1:
-            raise InputError(f"evaluations must be a whole number >= 1; got {self.evaluations!r}")
+        _at_least_one("evaluations", self.evaluations)
 
     def __call__(self, progress: Progress) -> str | None:
         """The reason to stop, or None."""
@@ -97,10 +99,10 @@ class Patience:
 
 @dataclass(frozen=True)
 class NegligibleGain:
-    """Stop once the improvement expected of the next point is below `part` of the spread of the values so far.
+    """Stop once the improvement expected of the next point is below `part` of what was gained so far.
 
-    The spread is the distance from the median to the best value. Asked every `every` evaluations after `least`: it
-    costs about as much as a suggestion. The expectation is the model's: as good as the model is.
+    That is the distance from the median of the first N_init values to the best. Asked every `every` evaluations after
+    `least`: it costs about as much as a suggestion. The expectation is the model's: as good as the model is.
     """
 
     part: float = 1e-3
@@ -109,21 +111,28 @@ class NegligibleGain:
 
     def __post_init__(self) -> None:
         _positive("part", self.part)
+        _at_least_one("least", self.least)
+        _at_least_one("every", self.every)
 
     def __call__(self, progress: Progress) -> str | None:
         """The reason to stop, or None."""
         n = progress.done + progress.failed
         if n < self.least or n % self.every:
             return None
-        gain = expected_gain(progress.state)
+        with single_thread(), np.errstate(all="ignore"):  # as in `ask`
+            gain = expected_gain(progress.state)
         if gain is None or gain >= self.part:
             return None
-        return f"the next point is expected to gain {gain:.2g} of the spread of the values"
+        return f"the next point is expected to gain {gain:.2g} of what was gained so far"
 
 
 def first_reason(rules: Sequence[Rule], progress: Progress) -> str | None:
     """The first rule's reason to stop, or None."""
-    return next((reason for rule in rules if (reason := rule(progress)) is not None), None)
+    for rule in rules:
+        reason = rule(progress)
+        if reason:  # a user's own rule may well answer False, or True
+            return reason if isinstance(reason, str) else f"the rule {rule!r} ended the run"
+    return None
 
 
 def as_rules(stop: Any) -> tuple[Rule, ...]:
@@ -133,6 +142,11 @@ def as_rules(stop: Any) -> tuple[Rule, ...]:
         if not callable(rule):
             raise InputError(f"stop must be a rule, as vsbo.Target(0.1), or several; got {rule!r}")
     return rules
+
+
+def _at_least_one(name: str, value: Any) -> None:
+    if as_whole(name, value) < 1:
+        raise InputError(f"{name} must be a whole number >= 1; got {value!r}")
 
 
 def _positive(name: str, value: Any) -> None:

@@ -10,7 +10,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from vsbo._version import __version__
 from vsbo.arrays import Array, frozen
 from vsbo.complement import Cma
 from vsbo.config import Config
-from vsbo.errors import StorageError
+from vsbo.errors import InputError, StorageError
 from vsbo.owner import is_dead, is_foreign
 from vsbo.space import Space
 from vsbo.state import Event, State, event_from_plain, event_to_plain
@@ -32,6 +32,10 @@ SCHEMA = 1
 #: Seconds to wait for another process's transaction. One `ask` holds the file while it computes: below a second
 #: usually, some seconds with a thousand points.
 PATIENCE = 300.0
+#: Seconds of it at a time: while SQLite waits, Ctrl-C is not heard.
+ATTEMPT = 1.0
+#: The owner of a trial that was given back: whoever comes first may have it.
+NOBODY = ""
 #: Generations between two snapshots of the evolution strategy: it has D^2 numbers, so not every time; and replaying
 #: a generation takes D^3 operations, so not never.
 SNAPSHOT_EVERY = 5
@@ -70,22 +74,31 @@ class Storage:
     """A file of studies. One connection; its user sees to it that one thread at a time uses it."""
 
     def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
+        if not isinstance(path, (str, os.PathLike)):
+            raise InputError(f"path must be a file's name, a string or a Path; got {path!r}")
         self.path = Path(path)
+        self._process = os.getpid()
         _check_file(self.path, create)
         with _translated(self.path):
-            self._db = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+            self._db = _connect(self.path)
             try:
-                self._prepare()
+                self._prepare(create)
             except BaseException:
                 self._db.close()
                 raise
 
-    def _prepare(self) -> None:
-        # Whose file it is comes first: nothing is written into a foreign one.
-        self._check_schema()
-        self._db.execute("PRAGMA journal_mode = WAL")
+    def _prepare(self, create: bool) -> None:
+        # Whose file it is comes first: nothing is written into a foreign one, nor into one that is only read.
+        there = self._check_schema()
+        if not there and not create:
+            raise StorageError(f"{self.path} is empty: there is no study in it")
         self._db.execute("PRAGMA synchronous = FULL")
         self._db.execute("PRAGMA foreign_keys = ON")
+        if self._db.execute("PRAGMA journal_mode").fetchone() != ("wal",):  # a new file, or a copy made by a tool
+            with suppress(sqlite3.OperationalError) if there else nullcontext():  # read-only: it can still be read
+                self._patiently("PRAGMA journal_mode = WAL")
+        if there:
+            return
         with self.write():
             if not self._check_schema():
                 for statement in TABLES.split(";")[:-1]:
@@ -95,15 +108,16 @@ class Storage:
 
     def _check_schema(self) -> bool:
         """Whether the tables are there; False for an empty file."""
-        (application,) = self._db.execute("PRAGMA application_id").fetchone()
-        (version,) = self._db.execute("PRAGMA user_version").fetchone()
-        (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        with self._snapshot():  # another process may create them between two looks
+            (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            (application,) = self._db.execute("PRAGMA application_id").fetchone()
+            (version,) = self._db.execute("PRAGMA user_version").fetchone()
         if application == APPLICATION_ID and version > SCHEMA:
             raise StorageError(
                 f"{self.path} has version {version} of the tables; this vsbo {__version__} knows up to {SCHEMA}: "
                 "use a newer vsbo"
             )
-        if application != APPLICATION_ID and tables:
+        if application != APPLICATION_ID and (tables or application or version):
             raise StorageError(f"{self.path} is a database, but not one of vsbo's; nothing was changed in it")
         return bool(application == APPLICATION_ID)
 
@@ -114,15 +128,48 @@ class Storage:
     @contextmanager
     def write(self) -> Iterator[None]:
         """One transaction: what happens inside is in the file as a whole, or not at all."""
+        self._check_process()
         with _translated(self.path):
-            self._db.execute("BEGIN IMMEDIATE")
+            if self._db.in_transaction:  # Ctrl-C came between BEGIN and the block below, some time ago
+                self._db.execute("ROLLBACK")
             try:
+                self._patiently("BEGIN IMMEDIATE")
                 yield
                 self._db.execute("COMMIT")
             except BaseException:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[None]:
+        """What is read inside is of one instant."""
+        if self._db.in_transaction:
+            yield
+            return
+        self._db.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._db.execute("ROLLBACK")
+
+    def _patiently(self, statement: str) -> None:
+        """Execute it once the other processes let us."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                self._db.execute(statement)
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.01)  # SQLite has waited, but where waiting looks hopeless to it
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:
+            raise StorageError(
+                f"{self.path} was opened by another process, of which this one is a fork; open the study in this one"
+            )
 
     # -------------------------------------------------------------------------------------------------- studies
 
@@ -166,18 +213,19 @@ class Storage:
 
     def read(self, study: int, after: int) -> list[Recorded]:
         """The events behind number `after`, in their order."""
-        found: list[Recorded] = []
+        self._check_process()
         with _translated(self.path):
             rows = self._db.execute(
                 "SELECT seq, time, event, numbers FROM events WHERE study = ? AND seq > ? ORDER BY seq", (study, after)
-            )
-            for seq, when, text, numbers in rows:
-                if seq != after + len(found) + 1:
-                    raise StorageError(f"{self.path}: event {after + len(found) + 1} of study {study} is missing")
-                try:
-                    found.append(Recorded(seq, when, _decode(text, numbers)))
-                except (ValueError, KeyError, TypeError) as error:
-                    raise StorageError(f"{self.path}: event {seq} of study {study} is damaged: {error}") from error
+            ).fetchall()
+        found: list[Recorded] = []
+        for expected, (seq, when, text, numbers) in enumerate(rows, after + 1):
+            if seq != expected:
+                raise StorageError(f"{self.path}: event {expected} of study {study} is missing")
+            try:
+                found.append(Recorded(seq, when, _decode(text, numbers)))
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise StorageError(f"{self.path}: event {seq} of study {study} is damaged: {error}") from error
         return found
 
     def append(self, study: int, after: int, events: Sequence[Event]) -> list[Recorded]:
@@ -190,10 +238,13 @@ class Storage:
 
     # ------------------------------------------------------------------------------- the evolution strategy, kept
 
-    def keep_strategy(self, study: int, state: State) -> None:
+    def keep_strategy(self, study: int, before: Cma | None, state: State) -> None:
         """Remember the strategy now and then, within a transaction, so that opening need not compute it again."""
         strategy = state.strategy
-        if strategy is None or strategy.generation % SNAPSHOT_EVERY:
+        if strategy is None:
+            return
+        last = 0 if before is None else before.generation  # the design's strategy costs nothing to compute again
+        if strategy.generation // SNAPSHOT_EVERY == last // SNAPSHOT_EVERY:
             return
         numbers = np.concatenate([strategy.mean, strategy.path_sigma, strategy.path_c, strategy.C.ravel()])
         self._db.execute(
@@ -210,21 +261,25 @@ class Storage:
         if row is None:
             return None
         told, sigma, generation, blob = row
-        numbers = np.frombuffer(blob, FLOATS)
-        if len(numbers) != 3 * D + D * D:
+        if len(blob) != FLOATS.itemsize * (3 * D + D * D):
             raise StorageError(f"{self.path}: the evolution strategy of study {study} is damaged")
+        numbers = np.frombuffer(blob, FLOATS)
         mean, path_sigma, path_c, C = np.split(numbers, [D, 2 * D, 3 * D])
         return told, Cma(frozen(mean), sigma, frozen(C.reshape(D, D)), frozen(path_sigma), frozen(path_c), generation)
 
     # --------------------------------------------------------------------------------------------------- leases
 
     def lease(self, study: int, number: int, owner: str) -> None:
-        """A pending trial is worked on by this owner, within a transaction."""
+        """This owner works on a pending trial, within a transaction."""
         self._db.execute("INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?)", (study, number, owner, time.time()))
 
     def release(self, study: int, number: int) -> None:
         """Nobody works on a trial any more, within a transaction."""
         self._db.execute("DELETE FROM leases WHERE study = ? AND number = ?", (study, number))
+
+    def give_back(self, study: int, owner: str) -> None:
+        """The owner works on nothing any more, within a transaction: whoever comes first may have its trials."""
+        self._db.execute("UPDATE leases SET owner = ? WHERE study = ? AND owner = ?", (NOBODY, study, owner))
 
     def beat(self, study: int, owner: str) -> None:
         """The owner is alive."""
@@ -232,14 +287,22 @@ class Storage:
             self._db.execute("UPDATE leases SET beat = ? WHERE study = ? AND owner = ?", (time.time(), study, owner))
 
     def abandoned(self, study: int, silence: float) -> list[int]:
-        """Trials whose owner has died or, if it is on another machine, was silent for so many seconds; in order."""
+        """Trials that were given back, or whose owner has died or, if it is on another machine, was silent for so many
+        seconds; in order.
+        """
         late = time.time() - silence
         with _translated(self.path):
-            rows = self._db.execute("SELECT number, owner, beat FROM leases WHERE study = ? ORDER BY number", (study,))
-            return [number for number, owner, beat in rows if (beat < late if is_foreign(owner) else is_dead(owner))]
+            rows = self._db.execute(
+                "SELECT number, owner, beat FROM leases WHERE study = ? ORDER BY number", (study,)
+            ).fetchall()
+        return [
+            number
+            for number, owner, beat in rows
+            if owner == NOBODY or (beat < late if is_foreign(owner) else is_dead(owner))
+        ]
 
     def leased(self, study: int) -> dict[int, str]:
-        """Who works on which trial."""
+        """Who works on which trial; those that nobody, or a dead process, works on included."""
         with _translated(self.path):
             return dict(self._db.execute("SELECT number, owner FROM leases WHERE study = ?", (study,)).fetchall())
 
@@ -277,6 +340,25 @@ def _decode(text: str, blob: bytes) -> Event:
 # --------------------------------------------------------------------------------------------------------- errors
 
 
+def _connect(path: Path) -> sqlite3.Connection:
+    settings: dict[str, Any] = {"timeout": ATTEMPT, "isolation_level": None, "check_same_thread": False}
+    db: sqlite3.Connection = sqlite3.connect(path, **settings)
+    try:
+        db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError as error:
+        db.close()
+        # In a folder that cannot be written to SQLite cannot keep its notes beside the file. If there are none of
+        # before, the file is all there is, and nobody changes it.
+        unwritable = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+        if not unwritable or Path(f"{path}-wal").exists():
+            raise
+        db = sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True, **settings)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
 def _check_file(path: Path, create: bool) -> None:
     if path.is_dir():
         raise StorageError(f"{path} is a folder; a study is kept in a file, as {path / 'study.db'}")
@@ -296,6 +378,8 @@ _MEANINGS = {
     "attempt to write a readonly database": "cannot be written: it, or its folder, is read-only",
     "unable to open database file": "cannot be opened: is its folder there, and may it be written to?",
     "database or disk is full": "could not be written: the disk is full; nothing told before is lost",
+    "disk I/O error": "could not be read or written: the disk is full or broken; nothing told before is lost",
+    "closed database": "is closed: open the study again",
     "database is locked": f"is held by another process for more than {PATIENCE:g} s; is one of them stopped?",
 }
 

@@ -7,9 +7,11 @@
 
 import csv
 import json
+import math
 import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,9 +21,9 @@ import numpy as np
 
 from vsbo.arrays import as_value
 from vsbo.config import Config, as_whole
-from vsbo.errors import InputError, StudyError, TrialError
+from vsbo.errors import InputError, StorageError, StudyError, TrialError
 from vsbo.optimizer import Optimizer, Trial
-from vsbo.owner import this_process
+from vsbo.owner import new_owner
 from vsbo.rng import seed_from
 from vsbo.runner import SILENCE, Outcome, run
 from vsbo.space import Space
@@ -40,9 +42,10 @@ class Study:
     def __init__(self, storage: Storage, name: str, number: int, empty: State) -> None:
         self._storage, self.name, self._id = storage, name, number
         self._lock = threading.RLock()
-        self._optimizer = Optimizer.from_state(empty)
-        self._seq = 0
-        self._times: dict[int, list[datetime]] = {}
+        # Replaced as one: Ctrl-C leaves the old or the new, and what is missing is read again.
+        self._seen: tuple[Optimizer, int] = Optimizer.from_state(empty), 0
+        self._began: dict[int, datetime] = {}
+        self._ended: dict[int, datetime] = {}
         self._catch_up(self._storage.strategy(number, empty.D))
 
     @classmethod
@@ -62,19 +65,25 @@ class Study:
         direction ("minimize" by default), seed and config: as for Optimizer; if given, compared too. A study that
         differs is refused with what differs: its points would mean something else.
         """
-        if not isinstance(name, str) or not name:
-            raise InputError(f"name must be a string that is not empty; got {name!r}")
+        if not isinstance(name, str) or not name or not name.isprintable():
+            raise InputError(f"name must be a string of printable characters that is not empty; got {name!r}")
+        if config is not None and not isinstance(config, Config):
+            raise InputError(f"config must be a Config; got {type(config).__name__}")
         wanted = None if space is None else Space.from_bounds(space)
-        storage = Storage(path, create=wanted is not None)
+        seed = None if seed is None else seed_from(seed)
+        # Before the file is touched: what is wrong with the arguments is no reason to leave one behind.
+        fresh = (
+            None if wanted is None else State.new(wanted, direction or "minimize", seed_from(seed), config or Config())
+        )
+        storage = Storage(path, create=fresh is not None)
         try:
-            with storage.write():
-                found = storage.find(name)
-                if found is None:
-                    if wanted is None:
-                        known = ", ".join(map(repr, storage.names())) or "none"
-                        raise StudyError(f"{path} has no study {name!r}; it has: {known}. To create it, give its space")
-                    fresh = State.new(wanted, direction or "minimize", seed_from(seed), config or Config())
-                    found = storage.create(name, fresh), fresh
+            found = storage.find(name)
+            if found is None:
+                if fresh is None:
+                    known = ", ".join(map(repr, storage.names())) or "none"
+                    raise StudyError(f"{path} has no study {name!r}; it has: {known}. To create it, give its space")
+                with storage.write():  # unless another process has just done so
+                    found = storage.find(name) or (storage.create(name, fresh), fresh)
             number, state = found
             different = differences(state, wanted, direction, seed, config)
             if different:
@@ -88,7 +97,8 @@ class Study:
 
     def close(self) -> None:
         """Give the file back. Not needed for safety: everything told is in the file."""
-        self._storage.close()
+        with self._lock:
+            self._storage.close()
 
     def __enter__(self) -> Self:
         return self
@@ -136,17 +146,17 @@ class Study:
         """The current state, other processes' doings included."""
         with self._lock:
             self._catch_up()
-            return self._optimizer.state
+            return self._seen[0].state
 
     @property
     def space(self) -> Space:
         """The variables."""
-        return self._optimizer.space
+        return self._seen[0].space
 
     @property
     def direction(self) -> Direction:
         """Whether values are minimized or maximized."""
-        return self._optimizer.state.direction
+        return self._seen[0].state.direction
 
     @property
     def best(self) -> Trial | None:
@@ -172,11 +182,10 @@ class Study:
     def _known(self) -> Optimizer:
         with self._lock:
             self._catch_up()
-            return self._optimizer
+            return self._seen[0]
 
     def _timed(self, trial: Trial) -> Trial:
-        began, *ended = self._times.get(trial.number, [None])
-        return replace(trial, began=began, ended=ended[0] if ended else None)
+        return replace(trial, began=self._began.get(trial.number), ended=self._ended.get(trial.number))
 
     # ------------------------------------------------------------------------------------------------------ export
 
@@ -235,8 +244,9 @@ class Study:
         """Evaluate f until the study has `budget` finished evaluations, those of earlier runs and failures included.
 
         So the same line finishes the job after a crash: what was told counts, and the trial that was being evaluated
-        is evaluated again. f gets a dict, or an array if the space is unnamed, and returns a number. An exception, a
-        timeout, a NaN are failures, which the search learns to avoid.
+        is evaluated again. f gets a dict, or an array if the space is unnamed (or the Trial, if it has an attribute
+        `takes_trial` that is true), and returns a number. An exception, a timeout, a NaN are failures, which the search
+        learns to avoid.
 
         workers: evaluations at a time; more than one, or a `timeout` in seconds, run f in processes of their own, which
         a timeout kills. executor: evaluates instead; anything with submit(fn, *args) -> future, `workers` at a time.
@@ -248,45 +258,49 @@ class Study:
         for name, value in (("budget", budget), ("workers", workers)):
             if as_whole(name, value) < 1:
                 raise InputError(f"{name} must be a whole number >= 1; got {value!r}")
-        if timeout is not None and not as_value("timeout", timeout) > 0:
+        if timeout is not None and not 0 < as_value("timeout", timeout) < math.inf:
             raise InputError(f"timeout must be seconds > 0, or None; got {timeout!r}")
-        return run(_Source(self), f, budget, workers, executor, timeout, as_rules(stop), callback)
+        with new_owner() as me:
+            return run(_Source(self, me), f, budget, workers, executor, timeout, as_rules(stop), callback)
 
     # ------------------------------------------------------------------------------------------------------ within
 
     def _catch_up(self, known: Any = None) -> None:
         """Take in what others have written."""
-        new = self._storage.read(self._id, self._seq)
+        optimizer, seq = self._seen
+        new = self._storage.read(self._id, seq)
         if new:
-            events = [one.event for one in new]
-            self._optimizer = Optimizer.from_state(extend(self._optimizer.state, events, known))
-            self._note(new)
+            try:
+                state = extend(optimizer.state, [one.event for one in new], known)
+            except (TrialError, IndexError) as error:
+                raise StorageError(
+                    f"{self.path}: the events of study {self.name!r} contradict each other: {error}"
+                ) from error
+            self._remember(Optimizer.from_state(state), new)
 
-    def _note(self, new: list[Recorded]) -> None:
+    def _remember(self, optimizer: Optimizer, new: list[Recorded]) -> None:
         for one in new:
-            if isinstance(one.event, (Asked, Added, Told, Failed)):
-                self._times.setdefault(one.event.number, []).append(datetime.fromtimestamp(one.time, UTC))
-        self._seq = new[-1].seq
+            when = datetime.fromtimestamp(one.time, UTC)
+            if isinstance(one.event, (Asked, Added)):
+                self._began[one.event.number] = when
+            if isinstance(one.event, (Told, Failed, Added)):
+                self._ended[one.event.number] = when
+        self._seen = optimizer, new[-1].seq
 
     def _change(self, act: Callable[[Optimizer], T]) -> T:
         """Do something in one transaction: read what is new, act, write what came of it; or nothing of it happens."""
         with self._lock:
-            before: State | None = None
-            try:
-                with self._storage.write():
-                    self._catch_up()
-                    before = self._optimizer.state
-                    result = act(self._optimizer)
-                    after = self._optimizer.state
-                    new = self._storage.append(self._id, self._seq, after.log[len(before.log) :])
-                    if after.strategy is not before.strategy:
-                        self._storage.keep_strategy(self._id, after)
-            except BaseException:
-                if before is not None:
-                    self._optimizer = Optimizer.from_state(before)
-                raise
+            with self._storage.write():
+                self._catch_up()
+                before, seq = self._seen[0].state, self._seen[1]
+                optimizer = Optimizer.from_state(before)
+                result = act(optimizer)
+                after = optimizer.state
+                new = self._storage.append(self._id, seq, after.log[len(before.log) :])
+                if after.strategy is not before.strategy:
+                    self._storage.keep_strategy(self._id, before.strategy, after)
             if new:
-                self._note(new)
+                self._remember(optimizer, new)
             return result
 
 
@@ -325,9 +339,11 @@ def _space_differences(ours: Space, wanted: Space) -> list[str]:
     lines = [f"variable {name!r}: in the study, not wanted" for name in have if name not in want]
     lines += [f"variable {name!r}: wanted, not in the study" for name in want if name not in have]
     for name in have:
-        if name in want and have[name] != want[name]:
-            keys = [k for k in {**have[name], **want[name]} if have[name].get(k) != want[name].get(k)]
-            told = (", ".join(f"{k} = {one.get(k)!r}" for k in keys) for one in (have[name], want[name]))
+        both = have[name], want.get(name, have[name])
+        # As text: True == 1 == 1.0 in Python, but not to an objective.
+        keys = [k for k in {**both[0], **both[1]} if len({json.dumps(one.get(k)) for one in both}) > 1]
+        if keys:
+            told = (", ".join(f"{k} = {one[k]!r}" for k in keys if k in one) for one in both)
             lines.append(f"variable {name!r}: the study has {next(told)}, wanted is {next(told)}")
     if not lines:
         lines.append(
@@ -341,30 +357,27 @@ def _space_differences(ours: Space, wanted: Space) -> list[str]:
 class _Source:
     """A study, as its runner sees it."""
 
-    def __init__(self, study: Study) -> None:
-        self._study, self._storage = study, study._storage
-        self._me = this_process()
+    def __init__(self, study: Study, me: str) -> None:
+        self._study, self._storage, self._me = study, study._storage, me
 
     def take(self, budget: int) -> Trial | None:
         study = self._study
 
         def act(optimizer: Optimizer) -> Trial | None:
             waiting = self._storage.abandoned(study._id, SILENCE)
-            if waiting:
-                trial = optimizer.trials[waiting[0]]
-            elif len(optimizer.state.finished) + len(self._storage.leased(study._id)) < budget:
-                trial = optimizer.ask()
-            else:
+            running = len(self._storage.leased(study._id)) - len(waiting)
+            if len(optimizer.state.finished) + running >= budget:
                 return None
+            trial = optimizer.trial(waiting[0]) if waiting else optimizer.ask()
             self._storage.lease(study._id, trial.number, self._me)
             return trial
 
         return study._change(act)
 
-    def give_back(self, trial: Trial) -> None:
-        # Under a name that is dead: the next run takes it first.
+    def give_back(self) -> None:
         study = self._study
-        study._change(lambda _: self._storage.lease(study._id, trial.number, "nobody - 0 ended"))
+        with suppress(StorageError):  # then the others will find out that this run is dead
+            study._change(lambda _: self._storage.give_back(study._id, self._me))
 
     def settle(self, trial: Trial, value: Any, reason: str | None) -> None:
         study = self._study
@@ -374,8 +387,9 @@ class _Source:
             else:
                 study.fail(trial, reason)
         except TrialError:
-            # Somebody took us for dead, evaluated it again and told: a second measurement at the same point.
-            if reason is None:
+            # Somebody took us for dead, evaluated it again and told: a second measurement at the same point. Or we told
+            # it ourselves, and Ctrl-C came just then.
+            if reason is None and study._known().trial(trial.number).y != value:
                 study.add(trial.x, value)
 
     def beat(self) -> None:

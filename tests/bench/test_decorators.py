@@ -93,7 +93,10 @@ def test_shifted_is_mirrored_at_the_border_and_continuous():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_drawn_shift_moves_every_variable_and_keeps_the_optimum_inside(seed):
-    for p in (branin50(), Problem("corner", lambda X: -X.sum(axis=1), np.array([[0.0, 3.0]] * 9), 0.0, argmax=np.zeros(9))):
+    for p in (
+        branin50(),
+        Problem("corner", lambda X: -X.sum(axis=1), np.array([[0.0, 3.0]] * 9), 0.0, argmax=np.zeros(9)),
+    ):
         q = shifted(p, seed)
         moved = np.abs(q.argmax - p.argmax) / (p.bounds[:, 1] - p.bounds[:, 0])
         assert np.all((moved >= 0.05) & (moved <= 0.2))

@@ -48,7 +48,9 @@ def made(name: str) -> Problem:
 
 def check_points(D: int) -> np.ndarray:
     """The points of the unit cube at which PROBLEMS.md gives values."""
-    return np.array([np.zeros(D), np.ones(D), np.full(D, 0.5), np.linspace(0, 1, D), np.random.default_rng(0).random(D)])
+    return np.array(
+        [np.zeros(D), np.ones(D), np.full(D, 0.5), np.linspace(0, 1, D), np.random.default_rng(0).random(D)]
+    )
 
 
 def test_the_names():
