@@ -33,7 +33,7 @@ from benchmarks.speed.machine import environment
 from vsbo import Config, KnownKernel, Optimizer, Smoothness, Space, gp
 from vsbo import acquisition as acq
 
-FOLDER = "regret"
+FOLDER, PRIOR = "regret", "prior.json"
 ALGORITHMS = ("vs-gp-ucb", "gp-ucb")
 #: The unimportant variables' slopes, relative to the important ones'.
 ALPHAS = (0.001, 0.01, 0.1)
@@ -213,15 +213,15 @@ def play(path: SamplePath, algorithm: str, evaluations: int) -> Array:
 
     The variables that VS-GP-UCB leaves out are fixed in advance (Algorithm 6, line 4), at uniform values.
     """
+    if algorithm not in ALGORITHMS:
+        raise BenchError(f"algorithm must be one of {', '.join(ALGORITHMS)}; got {algorithm!r}")
     prior = path.prior
     settings: dict[str, Any] = {"kernel": "squared_exponential", "smoothness": prior.smoothness}
     if algorithm == "vs-gp-ucb":
         fixed = tuple(path.stream(1).random(prior.D).tolist())
         config = Config.vs_gp_ucb(prior.known_kernel, tuple(range(prior.d)), fixed_value=fixed, **settings)
-    elif algorithm == "gp-ucb":
-        config = Config.gp_ucb(prior.known_kernel, **settings)
     else:
-        raise BenchError(f"algorithm must be one of {', '.join(ALGORITHMS)}; got {algorithm!r}")
+        config = Config.gp_ucb(prior.known_kernel, **settings)
     optimizer = Optimizer(Space.box(prior.D), direction="maximize", seed=path.number, config=config)
     noise = path.stream(2).normal(0.0, np.sqrt(prior.noise), evaluations)
     values = np.empty(evaluations)
@@ -237,13 +237,16 @@ def play(path: SamplePath, algorithm: str, evaluations: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Recorded:
-    """What is recorded for one alpha: the gain (N,) and, by algorithm and path number, the regret r_t (N,)."""
+    """What is recorded for one alpha: the gain (N,) and, by algorithm and path number, the regret r_t (N,).
+
+    where: the machine and versions of its files, every combination once.
+    """
 
     prior: Prior
     smoothness: Smoothness
     gain: Array
     regret: dict[str, dict[int, Array]]
-    where: dict[str, str]
+    where: tuple[dict[str, str], ...]
 
     def bound(self, algorithm: str) -> Array:
         """(N,): Theorem 1's bound on R_N / N, N = 1, 2, ...; GP-UCB leaves out no variable, so that its d is D."""
@@ -264,16 +267,17 @@ class Recorded:
 
 def record(results: Path, alphas: Sequence[float], paths: int, evaluations: int) -> None:
     """Run what is not yet there below results / "regret"; a file that is broken or too short is run again."""
+    where = environment()  # now: the sources may change while this goes on, the modules that run do not
     for alpha in alphas:
         prior = Prior(alpha)
         folder = _folder(results, alpha)
-        kept = _read(folder / "prior.json")
+        kept = _read(folder / PRIOR)
         if kept is not None and kept["prior"] != asdict(prior):
             raise BenchError(f"{folder} holds runs of another prior, {kept['prior']}; move it away to record anew")
         if kept is None or len(kept["gain"]) < evaluations:
             gain = np.round(prior.information_gain(evaluations), 4).tolist()
-            known = {"prior": asdict(prior), "smoothness": asdict(prior.smoothness), "environment": environment()}
-            _write(folder / "prior.json", known | {"gain": gain})
+            known = {"prior": asdict(prior), "smoothness": asdict(prior.smoothness), "environment": where}
+            _write(folder / PRIOR, known | {"gain": gain})
         for number, algorithm in product(range(paths), ALGORITHMS):
             file = folder / algorithm / f"{number}.json"
             done = _read(file)
@@ -282,28 +286,30 @@ def record(results: Path, alphas: Sequence[float], paths: int, evaluations: int)
             path = SamplePath(prior, number)
             values = play(path, algorithm, evaluations)
             regret = path.maximum - values
-            _write(file, {"maximum": path.maximum, "values": np.round(values, 6).tolist()})
+            _write(file, {"environment": where, "maximum": path.maximum, "values": np.round(values, 6).tolist()})
             print(f"alpha {alpha:g}, path {number}, {algorithm}: average regret {np.mean(regret):.4f}", flush=True)
 
 
 def load(results: Path) -> list[Recorded]:
     """What is recorded, by increasing alpha. A broken file is named on stderr and left out."""
     found = []
-    for file in (results / FOLDER).glob("*/prior.json"):
+    for file in (results / FOLDER).glob(f"*/{PRIOR}"):
         known = _read(file)
         if known is None:
             continue
         values: dict[str, dict[int, Array]] = {}
         maxima: dict[int, float] = {}
+        where = [known["environment"]]
         for algorithm in ALGORITHMS:
             runs = {int(f.stem): _read(f) for f in sorted((file.parent / algorithm).glob("*.json"))}
             values[algorithm] = {number: np.array(run["values"]) for number, run in runs.items() if run is not None}
             for number, run in runs.items():
                 if run is not None:  # a point that was asked for may beat what the local search found
                     maxima[number] = max(maxima.get(number, -np.inf), run["maximum"], *run["values"])
+                    where += [run["environment"]] if run["environment"] not in where else []
         regret = {name: {number: maxima[number] - y for number, y in own.items()} for name, own in values.items()}
         prior, smoothness = Prior(**known["prior"]), Smoothness(**known["smoothness"])
-        found.append(Recorded(prior, smoothness, np.array(known["gain"]), regret, known["environment"]))
+        found.append(Recorded(prior, smoothness, np.array(known["gain"]), regret, tuple(where)))
     return sorted(found, key=lambda one: one.prior.alpha)
 
 
@@ -320,11 +326,17 @@ def _write(file: Path, content: dict[str, Any]) -> None:
 
 def _read(file: Path) -> dict[str, Any] | None:
     """None if there is no such file, or it is broken."""
+    needed = (
+        ("environment", "prior", "smoothness", "gain") if file.name == PRIOR else ("environment", "maximum", "values")
+    )
     try:
         content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        missing = [key for key in needed if key not in content]
+        if missing:
+            raise ValueError(f"it has no {', '.join(missing)}")
     except FileNotFoundError:
         return None
-    except ValueError as cause:  # not JSON
+    except ValueError as cause:
         print(f"{file} is broken: {cause}; left out, to be run again", file=sys.stderr)
         return None
     return content

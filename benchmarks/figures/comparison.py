@@ -15,6 +15,8 @@ from benchmarks.records import Run
 ROW = 2.75
 #: What of a row's height is not the panel: title, labels.
 AROUND = 0.62
+#: A logarithmic axis spans no more than this: random search is done before others have begun.
+MOST_TIMES = 1e5
 
 
 def columns(runs: Runs) -> dict[str, list[str]]:
@@ -62,10 +64,10 @@ def panel(axes: Axes, here: Mapping[str, Curve], averaged: Mapping[str, Curve], 
         axes.set_xscale("log")
     curves.draw(axes, here)
     curves.frame(axes, averaged, optimum)
-    last = [curve.x[-1] for curve in averaged.values()]
-    first = [curve.x[0] for curve in averaged.values()]
-    axes.set_xlim(min(first), max(last))
+    first, last = min(curve.x[0] for curve in averaged.values()), max(curve.x[-1] for curve in averaged.values())
+    axes.set_xlim(max(first, last / MOST_TIMES) if log else first, last)
     if log:
+        curves.keep_ends(axes, here, last)
         curves.plain_logs(axes.xaxis)
     curves.name_ends(axes, here, ROW - AROUND)
 

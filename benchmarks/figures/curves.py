@@ -22,8 +22,8 @@ KNOTS = 25
 RESAMPLES = 2000
 #: Points of time at which runs are averaged.
 TIMES = 200
-#: Markers on a curve, about.
-MARKED = 5
+#: Markers on a curve, about; curves that can all have bands.
+MARKED, FEW = 5, 3
 INTERVAL_SAID = "Lines: mean over runs; bands and bars: bootstrap 95 % interval of the mean."
 
 
@@ -78,20 +78,27 @@ def at_times(times: Array, clock: Array, best: Array) -> Array:
 def draw(axes: Axes, curves: Mapping[str, Curve]) -> None:
     """All curves, with markers at a few places, shifted from method to method so that they do not hide each other.
 
-    Intervals are bands for VS-BO, and bars at the markers for the others: a dozen bands would hide everything.
+    Intervals are bands for VS-BO, and bars at the markers for the others: a dozen bands would hide everything. Where
+    there are few curves, all have bands.
     """
     for turn, (method, curve) in enumerate(curves.items()):
         style = look(method)
         front = style.width > 1.5
         step = max(len(curve.x) // MARKED, 1)
         marked = np.arange(step * (turn + 1) // (len(curves) + 1), len(curve.x), step)
-        if front:
+        if front or len(curves) <= FEW:
             band(axes, curve, style.colour, 0.16)
         else:
             low, high = (np.interp(curve.x[marked], curve.knots, end) for end in (curve.low, curve.high))
             axes.vlines(curve.x[marked], low, high, color=style.colour, linewidth=0.8, alpha=0.7)
         shown = marked.tolist()
         axes.plot(curve.x, curve.mean, **style.line(), **style.points(), markevery=shown, zorder=3 if front else 2)
+
+
+def keep_ends(axes: Axes, curves: Mapping[str, Curve], until: float) -> None:
+    """Each curve goes on, thin, at its last value: what an optimizer that has ended still has to offer."""
+    for method, curve in curves.items():
+        axes.plot([curve.x[-1], until], [curve.mean[-1]] * 2, color=look(method).colour, linewidth=0.5, alpha=0.6)
 
 
 def band(axes: Axes, curve: Curve, colour: str, alpha: float) -> None:

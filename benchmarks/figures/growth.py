@@ -13,7 +13,7 @@ from benchmarks.figures.comparison import AROUND, ROW
 from benchmarks.figures.curves import Beside, Curve, averaged, band, label_ends, plain_logs
 from benchmarks.figures.page import page
 from benchmarks.figures.recorded import SYNTHETIC, Runs, every, load, measured_said, seeds_said
-from benchmarks.figures.step_time import WINDOW, running
+from benchmarks.figures.step_time import METHODS, WINDOW, running
 from benchmarks.figures.style import look
 from benchmarks.records import Array, Run
 from benchmarks.speed import growth, report
@@ -26,7 +26,6 @@ STEPS = {
     "growth of likelihood and gradient, one evaluation": ("likelihood and gradient", "fit", 3),
     "growth of acquisition and gradient, one point": ("acquisition and gradient", "acquisition", 2),
 }
-METHODS = ("vsbo-paper", "vanilla-paper")
 #: Light to dark: a sequence, not methods.
 SHADES = ("#B8CDE0", "#86A9C9", "#5585AE", "#2F6391", "#0F3D66", "#06223B")
 

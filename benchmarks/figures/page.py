@@ -67,7 +67,7 @@ def page(
 
 def _wrapped(text: str, size: float) -> list[str]:
     letters = int((WIDTH - 0.2) * 72 / (size * LETTER))
-    return [line for part in text.split("\n") for line in textwrap.wrap(part, letters)]
+    return [line for part in text.split("\n") for line in textwrap.wrap(part, letters, break_on_hyphens=False)]
 
 
 def _height(lines: list[str], size: float) -> float:

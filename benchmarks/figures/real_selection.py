@@ -30,7 +30,7 @@ def draw(results: Path, output: Path) -> list[Path]:
         f"Left: {COUNTED_SAID[0].lower()}{COUNTED_SAID[1:]} Dark: the {CHOSEN} most often selected ones. Right: "
         f"distribution of the value when these {CHOSEN}, or the {CHOSEN} least often selected ones, are sampled by a "
         f"scrambled Sobol sequence of {POINTS:,} points, the others staying at the best point of all recorded runs "
-        f"(dotted: its value). Of equally frequent variables those with the smaller number come first. "
+        f"(dotted: its value). Among equally frequent variables the lot decides. "
         f"{seeds_said(runs)}{missing_said(runs, REAL)}"
     )
     file = output / f"{NAME}.png"
@@ -70,7 +70,9 @@ def _distributions(
     for which, colour, style in (("most", MARKED, "-"), ("least", LEAST, "--")):
         _outline(axes, found[which], colour, style, f"{which} often: {', '.join(map(str, sets[which]))}")
     axes.axvline(value, color="#444444", linewidth=0.8, linestyle=(0, (1, 2)))
-    axes.legend(loc="best")
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, high * (high / low) ** 0.6)  # room for the legend
+    axes.legend(loc="upper left")
 
 
 def _outline(axes: Axes, histogram: Sampled, colour: str, style: str, label: str) -> None:

@@ -41,9 +41,9 @@ def draw(results: Path, output: Path) -> list[Path]:
         "its part alpha c (D - d), which never vanishes. There is no initial design: the first point, which is "
         f"uniform, counts. Paths {ranges(paths)}, {len(paths)} functions for each alpha."
     )
-    where = "; ".join(f"{name} {value}" for name, value in found[0].where.items())
+    where = dict.fromkeys(", ".join(map(" ".join, each.items())) for one in found for each in one.where)
     file = output / f"{NAME}.png"
-    with page(file, 1, len(found), caption, f"Recorded: {where}.", 3.1) as sheet:
+    with page(file, 1, len(found), caption, f"Recorded: {' / '.join(where)}.", 3.1) as sheet:
         axes = [sheet.panel(0, column) for column in range(len(found))]
         for one, each in zip(found, axes, strict=True):
             _panel(each, one)

@@ -34,12 +34,6 @@ class Sampled:
         density: Array = counts / (counts.sum() * np.diff(self.edges))
         return density
 
-    def within(self, share: float) -> tuple[float, float]:
-        """Values between which the middle `share` of the sample lies."""
-        below = np.cumsum(self.counts) / np.sum(self.counts)
-        tail = 0.5 * (1.0 - share)
-        return self.edges[int(np.searchsorted(below, tail))], self.edges[int(np.searchsorted(below, 1.0 - tail)) + 1]
-
 
 def sampled(results: Path, problem: str, which: str, variables: Sequence[int], at: Array, points: int) -> Sampled:
     """Of `points` scrambled Sobol points in `variables`, the others being those of `at` (D,), in the unit cube.

@@ -64,5 +64,9 @@ def leading(share: Array, important: Collection[int]) -> set[int]:
 
 
 def ranked(share: Array) -> list[int]:
-    """The variables, most often selected first; of equals the one with the smaller number."""
-    return [int(j) for j in np.argsort(-share, kind="stable")]
+    """The variables, most often selected first; equals in an order drawn by lot, always the same.
+
+    By number would not be fair: neighbours often belong together (the last variables of Rover are the path's end).
+    """
+    lot = np.random.default_rng(0).permutation(len(share))
+    return [int(lot[i]) for i in np.argsort(-share[lot], kind="stable")]

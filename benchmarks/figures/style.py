@@ -22,14 +22,14 @@ class Family:
 FAMILIES: dict[str, Family] = {
     "VS-BO": Family("#D55E00", ("vsbo", "vsbo-paper")),
     "VSBO-mix": Family("#8B3DFF", ("vsbo-mix",)),
-    "vanilla BO": Family("#0072B2", ("vanilla", "vanilla-paper", "botorch", "botorch-paper")),
-    "linear embedding": Family("#5AAE61", ("rembo", "rembo-interleave", "alebo")),
+    "vanilla BO": Family("#0072B2", ("vanilla", "vanilla-paper", "vanilla-cold", "botorch", "botorch-paper", "ax")),
+    "linear embedding": Family("#5AAE61", ("rembo", "rembo-interleave", "alebo", "alebo-4")),
     "hashing embedding": Family("#66CCEE", ("hesbo-4", "hesbo-6", "hesbo-10", "baxus")),
     "other selection": Family("#7F3B08", ("hsic", "dropout")),
     "sparse prior": Family("#332288", ("saasbo", "map-saas", "map-saas-ensemble")),
     "trust region": Family("#000000", ("turbo",)),
     "evolution": Family("#E6B800", ("cma",)),
-    "packages": Family("#994455", ("optuna-tpe", "optuna-gp", "smac", "hebo", "ax", "dragonfly")),
+    "packages": Family("#994455", ("optuna-tpe", "optuna-gp", "smac", "hebo", "dragonfly", "dragonfly-ml")),
     "no model": Family("#9A9A9A", ("random", "sobol")),
 }
 #: Methods from elsewhere (module:attribute) share the last colour that is left.
@@ -40,8 +40,8 @@ MARKERS = ("o", "s", "^", "D", "v", "P")
 
 #: What the paper compares (its section 6), here with its own settings where there are two.
 PAPER = (
-    "vanilla-paper", "botorch-paper", "rembo", "rembo-interleave", "hesbo-4", "hesbo-6", "hesbo-10", "alebo",
-    "dragonfly",
+    "vanilla-paper", "vanilla-cold", "botorch-paper", "rembo", "rembo-interleave", "hesbo-4", "hesbo-6", "hesbo-10",
+    "alebo", "alebo-4", "dragonfly", "dragonfly-ml",
 )  # fmt: skip
 #: Drawn beside the paper's methods and beside the others, to compare with.
 EVERYWHERE = ("vsbo-paper", "vsbo", "random")

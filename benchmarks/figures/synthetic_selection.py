@@ -16,9 +16,10 @@ def draw(results: Path, output: Path) -> list[Path]:
     methods = [method for method in SELECTING if any(method in by_method for by_method in runs.values())]
     caption = (
         f"{COUNTED_SAID} Dark: the variables that are important by the function's definition (weight 1); the next "
-        "block has weight 0.1, the one after that 0.01, all others 0. The titles say how many important "
-        "variables lead: fewer others than there are important ones were selected as often. Variables in the problem's "
-        f"own order: each run had them permuted. {seeds_said(runs)}{missing_said(runs, SYNTHETIC)}"
+        "block has weight 0.1, the one after that 0.01, all others 0. The titles say how many of the m "
+        "important variables lead, that is, are among the m most often selected ones; a tie with another variable does "
+        "not count. Variables in the problem's own order: each run had them permuted. "
+        f"{seeds_said(runs)}{missing_said(runs, SYNTHETIC)}"
     )
     file = output / f"{NAME}.png"
     with page(file, len(runs), len(methods), caption, measured_said(every(runs)), 1.9) as sheet:

@@ -22,9 +22,9 @@ def value_by_time(results: Path, output: Path, name: str, problems: tuple[str, .
     for clock, what in CLOCKS.items():
         said = (
             f"Best value found by {what} time of the optimizer alone: evaluating the function is not counted. Each run "
-            "is a step function of its own clock; a run that has ended keeps its best value. Dotted: the optimum, or "
-            "the best value known. The initial points, the same for all methods, are included: their best value is "
-            f"where a run starts. {curves.INTERVAL_SAID}"
+            "is a step function of its own clock; a run that has ended keeps its best value (thin lines). Dotted: the "
+            "optimum, or the best value known. The initial points, the same for all methods, are included: their best "
+            f"value is where a run starts. {curves.INTERVAL_SAID}"
         )
         label = f"{what} time of the optimizer (s)"
         file = output / f"{name}-{clock}.png"

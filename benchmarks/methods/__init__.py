@@ -10,6 +10,7 @@ from benchmarks.methods.engine import CONFIGS, engine
 from benchmarks.methods.hsic import hsic_selection
 from benchmarks.methods.method import Factory, Method, Report, Spent
 from benchmarks.methods.turbo import Turbo
+from benchmarks.peers import PEERS
 
 __all__ = ["METHODS", "Factory", "Method", "Report", "Spent", "method"]
 
@@ -24,6 +25,7 @@ METHODS: dict[str, Factory] = {
     "cma": Cma,
     "random": Random,
     "sobol": Sobol,
+    **PEERS,
 }
 
 

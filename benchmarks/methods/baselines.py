@@ -1,9 +1,11 @@
 """Methods without a model: CMA-ES, random search and a Sobol sequence."""
 
-import cma
+from typing import Any
+
 import numpy as np
 from scipy.stats import qmc
 
+from benchmarks.errors import BenchError
 from benchmarks.methods.method import Array, Report
 from benchmarks.methods.streams import stream
 
@@ -56,24 +58,32 @@ class Cma:
     """
 
     def __init__(self, *, D: int, seed: int, budget: int) -> None:
+        try:
+            import cma  # here: it takes 30 MB, which would count as every other method's
+        except ImportError as missing:
+            raise BenchError("the method 'cma' needs the package cma 4.5.0, which is not installed") from missing
+        self._package: Any = cma
         self._rng, self._D = stream(seed, "cma"), D
         self._best: tuple[float, Array] | None = None
-        self._strategy: cma.CMAEvolutionStrategy | None = None
+        self._strategy: Any = None
         self._generation: list[Array] = []
         self._losses: list[float] = []
 
     def ask(self) -> Array:
         """The next point (D,) of the generation."""
-        if self._strategy is None or self._strategy.stop():
-            self._strategy = self._start()
         if not self._generation:
+            if self._strategy is None and self._best is not None:
+                self._strategy = self._start(self._best[1])
+            elif self._strategy is None or self._strategy.stop():
+                self._strategy = self._start(self._rng.random(self._D))
             self._generation, self._losses = self._strategy.ask(), []
+        return self._next()
+
+    def _next(self) -> Array:
         # The package's transformation of the bounds may round beyond them.
         return np.clip(self._generation[len(self._losses)], 0.0, 1.0)
 
-    def _start(self) -> "cma.CMAEvolutionStrategy":
-        first = self._strategy is None and self._best is not None
-        x = self._best[1] if first and self._best is not None else self._rng.random(self._D)
+    def _start(self, x: Array) -> Any:
         options = {
             "bounds": [0.0, 1.0],
             "seed": np.nan,  # "do nothing": NumPy's global generator is not touched
@@ -82,14 +92,14 @@ class Cma:
             "verb_log": 0,
             "verb_disp": 0,
         }
-        return cma.CMAEvolutionStrategy(x, SIGMA, options)
+        return self._package.CMAEvolutionStrategy(x, SIGMA, options)
 
     def tell(self, x: Array, y: float) -> None:
         """The value of the point that was asked for; before the start, of any."""
         if self._strategy is None:
             if self._best is None or y > self._best[0]:
                 self._best = (y, x.copy())
-        elif self._generation and np.array_equal(x, np.clip(self._generation[len(self._losses)], 0.0, 1.0)):
+        elif self._generation and np.array_equal(x, self._next()):
             self._losses.append(-y)
             if len(self._losses) == len(self._generation):
                 self._strategy.tell(self._generation, self._losses)

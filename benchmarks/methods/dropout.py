@@ -1,12 +1,15 @@
-"""Dropout BO (Li et al. 2017): each point is searched along d variables drawn at random."""
+"""Dropout BO (Li et al. 2017): each point is searched along d variables drawn at random.
+
+d and p below are those we know of the publication's experiments; its text was not at hand to check them.
+"""
 
 from benchmarks.methods.method import Array
 from benchmarks.methods.streams import stream
 from benchmarks.methods.subspace import Choice, Subspace, ordered
 
-#: d of the publication's experiments in 10 and more dimensions.
+#: d: variables drawn.
 CHOSEN = 5
-#: Of Dropout-Mix: the probability that the variables left out are uniform, not copied from the best point.
+#: p of Dropout-Mix: the probability that the variables left out are uniform, not copied from the best point.
 MIX = 0.1
 
 

@@ -12,10 +12,10 @@ import numpy as np
 from benchmarks.methods.method import Array
 from benchmarks.methods.subspace import Subspace, ordered
 
-#: Part of the points that count as good.
+#: Part of the points that count as good. The publication's own value was not to be found.
 GOOD = 0.2
-#: Shares above this many times the even share, 1 / D, are selected. The publication's own threshold was not to be
-#: found; this one needs no scale: a variable is kept if it tells more of the good points than the average one.
+#: Shares above this many times the even share, 1 / D, are selected. Nor was its threshold; this one needs no scale: a
+#: variable is kept if it tells more of the good points than the average one.
 THRESHOLD = 1.0
 MIX = 0.5
 #: Numbers in the largest array: some variables are worked on at a time.
@@ -43,7 +43,8 @@ def hsic(X: Array, w: Array) -> Array:
         rows = slice(first, first + size)
         K = np.exp(-0.5 * (U[rows, :, None] - U[rows, None, :]) ** 2)
         values[rows] = (K @ centred) @ centred
-    return values / n**2
+    values /= n**2
+    return values
 
 
 def influential(X: Array, y: Array) -> tuple[int, ...]:

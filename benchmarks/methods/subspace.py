@@ -5,6 +5,7 @@ from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 import vsbo
 from benchmarks.methods.engine import VANILLA_PAPER, Engine
@@ -42,6 +43,6 @@ class Subspace(Engine):
         return x
 
 
-def ordered(variables: np.ndarray[tuple[int], np.dtype[np.intp]]) -> tuple[int, ...]:
+def ordered(variables: NDArray[np.intp]) -> tuple[int, ...]:
     """As a Choice returns them."""
     return tuple(sorted(int(j) for j in variables))

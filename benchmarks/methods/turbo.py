@@ -25,7 +25,7 @@ FIRST_LENGTH, LARGEST_LENGTH, LEAST_LENGTH = 0.8, 1.6, 0.5**7
 SUCCESSES, LEAST_FAILURES = 3, 4
 #: Variables of a candidate that differ from the centre, on average.
 PERTURBED = 20
-#: The publication has min(100 D, 5000); a joint sample of 5000 takes seconds, and 1000 reached the same level.
+#: The publication has min(100 D, 5000), of which a joint sample takes seconds at every point.
 CANDIDATES = 1000
 #: Uniform points before the region opens; the first time, those that were told count.
 N_INITIAL = 5
@@ -87,8 +87,9 @@ class Turbo:
             self._theta = fit(self._X, z, self._theta)
             fitted = perf_counter()
             posterior = gp.condition(self._X, z, self._theta, "matern52")
-            low, high = box(self._X[np.argmax(z)], self._theta.lengthscales, self.region.length)
-            Z = candidates(self._X[np.argmax(z)], low, high, CANDIDATES, self._rng)
+            centre = self._X[np.argmax(z)]
+            low, high = box(centre, self._theta.lengthscales, self.region.length)
+            Z = candidates(centre, low, high, CANDIDATES, self._rng)
             self._pending = Z[np.argmax(sample(posterior, Z, self._rng))]
         self._report = Report(phases={"fit": fitted - began, "acquisition": perf_counter() - fitted})
         return self._pending.copy()
@@ -146,7 +147,7 @@ def candidates(centre: Array, low: Array, high: Array, c: int, rng: np.random.Ge
 
 
 def sample(posterior: gp.Posterior, Z: Array, rng: np.random.Generator) -> Array:
-    """One joint sample (c,) of f at Z (c, D): mu + R e, R R' = a K(Z, Z) - (L^-1 a k)' (L^-1 a k), e standard normal."""
+    """One joint sample (c,) of f at Z (c, D): mu + R e, R R' = a K(Z, Z) - (L^-1 a k)' L^-1 a k, e standard normal."""
     a, V = posterior.theta.outputscale, Z / posterior.theta.lengthscales
     k, _ = evaluate(posterior.kernel, posterior.U, augmented(V))
     half = solve_lower(posterior.L, a * k)

@@ -16,15 +16,23 @@ def peer(name: str, environment: str, adapter: str) -> "Factory":
     def make(*, D: int, seed: int, budget: int) -> "Peer":
         from benchmarks.errors import BenchError
         from benchmarks.peers import environments
-        from benchmarks.peers.client import Peer
+        from benchmarks.peers.client import TIMEOUT, Peer
 
         if not environments.ready(environment):
             raise BenchError(
                 f"{name} needs the environment {environment!r}, which is not set up in "
                 f"{environments.folder(environment)}; run `python -m benchmarks setup {environment}`"
             )
-        python = environments.python(environment)
-        return Peer(name, python=python, module=f"adapters.{adapter}", D=D, seed=seed, budget=budget)
+        return Peer(
+            name,
+            python=environments.python(environment),
+            module=f"adapters.{adapter}",
+            D=D,
+            seed=seed,
+            budget=budget,
+            timeout=PATIENCE.get(name, TIMEOUT),
+            versions=environments.versions(environment),
+        )
 
     return make
 
@@ -47,5 +55,8 @@ HOMES: dict[str, tuple[str, str]] = {
     "dragonfly": ("dragonfly", "dragonfly"),
     "dragonfly-ml": ("dragonfly", "dragonfly"),
 }
+
+#: Seconds for one answer, where the usual limit is too short.
+PATIENCE = {"dragonfly": 3600.0}
 
 PEERS: "dict[str, Factory]" = {name: peer(name, *home) for name, home in HOMES.items()}

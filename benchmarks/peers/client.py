@@ -10,12 +10,13 @@ import threading
 import weakref
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from benchmarks.errors import BenchError
 from benchmarks.methods.method import Array, Report, Spent
+from benchmarks.worker import SETTINGS as ONE_THREAD
 
 HERE = Path(__file__).parent
 
@@ -25,18 +26,12 @@ TIMEOUT = 15 * 60.0
 #: Outside the unit cube by no more than this is rounding (some peers compute in single precision), and is clipped.
 ROUNDING = 1e-6
 
-#: One thread a peer, so that its CPU time is comparable; and the same order of sets and dictionaries every time.
+#: One thread a peer, as for every method; jax has a setting of its own, and looks for graphics cards.
 SETTINGS = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "NUMEXPR_NUM_THREADS": "1",
-    "VECLIB_MAXIMUM_THREADS": "1",
-    "NUMBA_NUM_THREADS": "1",
+    **ONE_THREAD,
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
     "JAX_PLATFORMS": "cpu",
     "MPLBACKEND": "Agg",
-    "PYTHONHASHSEED": "0",
 }
 
 
@@ -44,7 +39,7 @@ class Peer:
     """A method (ask, tell, report) that runs in a process of its own; `close` ends it, as does the end of this one.
 
     python: the interpreter that has the peer installed. module: the adapter, imported from `folder`.
-    timeout: seconds for one answer.
+    timeout: seconds for one answer. versions: of its packages, for a run's record.
     """
 
     def __init__(
@@ -58,8 +53,10 @@ class Peer:
         budget: int,
         timeout: float = TIMEOUT,
         folder: Path = HERE,
+        versions: dict[str, str] | None = None,
     ) -> None:
         self._name, self._D, self._timeout = name, D, timeout
+        self.versions = dict(versions or {})
         self._spent = Spent(0.0, 0.0, 0.0)
         self._asked: Array | None = None
         self._began = False
@@ -86,7 +83,7 @@ class Peer:
 
     @property
     def spent(self) -> Spent:
-        """By the peer's process, in the last ask or tell; starting and importing are not counted."""
+        """By the peer's process, in the last ask or tell; before, nothing but the memory of what was imported."""
         return self._spent
 
     @property
@@ -132,15 +129,16 @@ class Peer:
         except queue.Empty:
             self._give_up(do, f"no answer within {self._timeout:g} s")
         if line is None:
-            self._give_up(do, "its process ended")
+            code = self._process.wait()
+            how = f"with code {code}" if code >= 0 else f"by {signal.Signals(-code).name}"
+            self._give_up(do, f"its process ended {how}")
         reply: dict[str, Any] = json.loads(line)
         if "error" in reply:
             if do == "start":
                 self._ended = "it did not start"
                 self._end()
             raise BenchError(f"{self._name}: {do} failed in the peer:\n{reply['error'].rstrip()}")
-        if "wall" in reply:
-            self._spent = Spent(reply["wall"], reply["cpu"], reply["memory"])
+        self._spent = Spent(reply["wall"], reply["cpu"], reply["memory"])
         return reply
 
     def _exchange(self, request: dict[str, Any]) -> bytes | None:
@@ -154,12 +152,8 @@ class Peer:
             return None
         return self._replies.get(timeout=self._timeout)
 
-    def _give_up(self, do: str, why: str) -> None:
+    def _give_up(self, do: str, why: str) -> NoReturn:
         """End what is left of the process and say how it came to that."""
-        code = self._process.poll()
-        if why == "its process ended":
-            code = self._process.wait()
-            why += f" with code {code}" if code >= 0 else f" by {signal.Signals(-code).name}"
         last = "\n".join(self._said.read_text(encoding="utf-8", errors="replace").rstrip().splitlines()[-20:])
         self._ended = why
         self._end()

@@ -7,6 +7,7 @@ They live below the folder $VSBO_PEERS, or `.peers/` in the repository. `setup` 
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import time
@@ -65,7 +66,7 @@ ENVIRONMENTS: dict[str, Environment] = {
     ),
     # The fully Bayesian SAAS model samples with NumPyro, which does not yet follow jax 0.10.
     "saas": Environment(
-        ((TORCH,), ("botorch==0.18.1", "gpytorch==1.15.2", "numpyro", "jax<0.10")),
+        ((TORCH,), ("botorch==0.18.1", "gpytorch==1.15.2", "numpyro==0.22.0", "jax==0.9.2")),
         ("torch", "botorch", "numpyro", "jax"),
         (TORCH,),
     ),
@@ -103,9 +104,12 @@ def ready(name: str) -> bool:
 
 
 def versions(name: str) -> dict[str, str]:
-    """The installed packages, for a run's record; empty when it is not set up."""
+    """The versions that count, for a run's record: of numpy and of what the steps name; empty when it is not set up."""
     stamp = _stamp(name)
-    return {} if stamp is None else dict(line.split("==", 1) for line in stamp["packages"] if "==" in line)
+    installed = dict(line.split("==", 1) for line in stamp["packages"] if "==" in line) if stamp else {}
+    named = {re.split("[<>=]", argument)[0] for step in known(name).steps for argument in step}
+    counted = {_normal(package) for package in {"numpy", *named}}
+    return {package: version for package, version in installed.items() if _normal(package) in counted}
 
 
 def setup(names: Sequence[str], fresh: bool = False) -> None:
@@ -146,6 +150,11 @@ def _run(name: str, *arguments: str) -> str:
             f"{_last_lines(done.stdout + done.stderr)}"
         )
     return done.stdout
+
+
+def _normal(package: str) -> str:
+    """The index's spelling of a package's name."""
+    return re.sub("[-_.]+", "-", package).lower()
 
 
 def _last_lines(text: str, count: int = 40) -> str:

@@ -1,7 +1,7 @@
 """Drives one peer in the peer's own process: reads a JSON object a line from stdin, answers with one line on stdout.
 
 It runs under the peer's Python, whose numpy may be old, so it imports nothing of vsbo or of the other benchmarks.
-  {"do": "start", "module": ..., "method": ..., "D": ..., "seed": ..., "budget": ...}   first, once
+  {"do": "start", "module": ..., "method": ..., "D": ..., "seed": ..., "budget": ...}   first, once; costs nothing yet
   {"do": "ask"}                            gives "x" and the costs
   {"do": "tell", "x": [...], "y": ...}     gives the costs
   {"do": "stop"}                           ends the process; so does the end of the input
@@ -36,13 +36,13 @@ def main() -> None:
         try:
             if request["do"] == "start":
                 optimizer = _start(request)
-                reply: dict[str, Any] = {}
+                reply: dict[str, Any] = {"wall": 0.0, "cpu": 0.0, "memory": _peak_memory()}
             elif request["do"] == "ask":
                 x, reply = _measured(optimizer.ask)
                 reply["x"] = [float(value) for value in x]
             else:
                 x, y = np.array(request["x"], dtype=np.float64), float(request["y"])
-                _, reply = _measured(lambda x=x, y=y: optimizer.tell(x, y))
+                _, reply = _measured(optimizer.tell, x, y)
         except Exception:
             reply = {"error": traceback.format_exc()}
         replies.write(json.dumps(reply) + "\n")
@@ -74,10 +74,10 @@ def _start(request: dict[str, Any]) -> Any:
     return module.METHODS[request["method"]](D=int(request["D"]), seed=seed, budget=int(request["budget"]))
 
 
-def _measured(call: Callable[[], Any]) -> tuple[Any, dict[str, Any]]:
+def _measured(call: Callable[..., Any], *arguments: Any) -> tuple[Any, dict[str, Any]]:
     """What the call gives, and what it cost."""
     wall, cpu = time.perf_counter(), time.process_time()
-    value = call()
+    value = call(*arguments)
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     return value, {"wall": wall, "cpu": cpu, "memory": _peak_memory()}
 

@@ -6,11 +6,11 @@ from functools import partial
 from benchmarks.errors import BenchError
 from benchmarks.problems.decorators import noisy, shifted, with_unrelated
 from benchmarks.problems.hartmann6 import plain_hartmann6, rotated_hartmann6
-from benchmarks.problems.lasso import lasso
-from benchmarks.problems.mopta08 import mopta08
+from benchmarks.problems.mopta import mopta08
 from benchmarks.problems.problem import Problem, permuted
 from benchmarks.problems.rover import NOISE, rover60
 from benchmarks.problems.synthetic import branin50, hartmann6_50, styblinski_tang4_50
+from benchmarks.problems.weighted_lasso import lasso
 
 __all__ = [
     "PROBLEMS",

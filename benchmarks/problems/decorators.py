@@ -32,7 +32,7 @@ def noisy(problem: Problem, sd: float, seed: int = 0) -> Problem:
 def with_unrelated(problem: Problem, D: int) -> Problem:
     """The problem with variables in [0, 1] appended that change nothing, D in all."""
     d = problem.D
-    if D < d:
+    if d > D:
         raise BenchError(f"D must be at least {d}, the variables {problem.name} has; got {D}")
     extra = D - d
     return replace(
@@ -56,7 +56,11 @@ def shifted(problem: Problem, by: int | Array) -> Problem:
     if problem.argmax is None:
         raise BenchError(f"shifted needs a problem with a known argmax, to keep it in the box; {problem.name} has none")
     low, high = problem.bounds.T
-    shift = _draw(problem.argmax, problem.bounds, by) if isinstance(by, int) else np.asarray(by, dtype=np.float64)
+    shift = (
+        _draw(problem.argmax, problem.bounds, int(by))
+        if isinstance(by, int | np.integer)
+        else np.asarray(by, dtype=np.float64)
+    )
     if shift.shape != low.shape:
         raise BenchError(f"by must be a seed or a shift of shape {low.shape}; got shape {shift.shape}")
     argmax = problem.argmax + shift
@@ -65,10 +69,10 @@ def shifted(problem: Problem, by: int | Array) -> Problem:
         raise BenchError(f"by must keep the optimum in the box; it takes variables {outside.tolist()} out of it")
 
     def values(X: Array) -> Array:
-        X = np.asarray(X) - shift
-        X = np.where(X < low, 2 * low - X, X)
-        X = np.where(X > high, 2 * high - X, X)
-        return problem.values(np.clip(X, low, high))
+        moved = np.asarray(X) - shift
+        moved = np.where(moved < low, 2 * low - moved, moved)
+        moved = np.where(moved > high, 2 * high - moved, moved)
+        return problem.values(np.clip(moved, low, high))
 
     return replace(problem, name=f"{problem.name}-shifted", values=values, argmax=argmax, around=None)
 

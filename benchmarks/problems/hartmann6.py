@@ -27,12 +27,12 @@ def plain_hartmann6(D: int) -> Problem:
 
 
 def rotated_hartmann6(seed: int = 100) -> Problem:
-    """f(A[:6] x), x in [-1, 1]^100, A from the Haar distribution on SO(100) (paper, appendix D, after Letham et al. 2020).
+    """f(A[:6] x), x in [-1, 1]^100, A from the Haar distribution on SO(100) (paper, appendix D; Letham et al. 2020).
 
-    z = A[:6] x has unit rows to thank for lying mostly in [-1, 1]^6, and Letham et al. evaluate Hartmann6 at (z + 1) / 2,
-    also where that leaves the unit cube: nothing is clipped. Outside it the function is smaller (each of its four bumps
-    has its centre inside), so its maximum is the usual one. It is attained, e.g. at x = A[:6]' z*, since A[:6] A[:6]' = I.
-    The matrix is scipy's for random_state = seed (NumPy's frozen RandomState stream).
+    The paper refers to Letham et al. for the rest: Hartmann6 is evaluated at (z + 1) / 2, z = A[:6] x, and where that
+    leaves the unit cube nothing is clipped. Hartmann6 is no larger outside it: each of its four bumps falls with the
+    distance from a centre inside. So the maximum is the usual one, attained e.g. at x = A[:6]' z*, as A[:6] A[:6]' = I.
+    The matrix is scipy's for random_state = seed, which means NumPy's frozen RandomState stream.
     """
     A: Array = special_ortho_group.rvs(100, random_state=seed)[:6]
     return Problem(

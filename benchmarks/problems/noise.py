@@ -16,7 +16,7 @@ def normals(X: Array, seed: int, k: int = 1) -> Array:
     """
     # + 0.0 turns -0.0 into 0.0: equal points are to have equal bytes.
     rows = np.ascontiguousarray(X, dtype="<f8") + 0.0
-    start = hashlib.shake_128(seed.to_bytes(8, "little", signed=True))
+    start = hashlib.shake_128(int(seed).to_bytes(8, "little", signed=True))
     digests = bytearray()
     for row in rows:
         point = start.copy()

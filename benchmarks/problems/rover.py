@@ -1,15 +1,15 @@
 """The rover's path through obstacles, 60 variables (Wang et al. 2017).
 
-Notation: x (60,) in the unit cube; p = -0.1 + 1.2 x are 30 waypoints (p[2i], p[2i + 1]); u (30,) their chord length along the
-polygon, from 0 to 1. The original smooths them with a spline whose tolerance is above the largest residual the box
-allows, so it never has an inner knot: it is the least-squares cubic q(u), for each axis. It is sampled at 1000 values of u.
+Notation: x (60,) in the unit cube; p = -0.1 + 1.2 x are 30 waypoints (p[2i], p[2i + 1]); u (30,), from 0 to 1, is where
+they lie along the polygon they make. The original smooths them with a spline whose tolerance is above the largest
+residual the box allows, so it never has an inner knot: it is the least-squares cubic q(u), for each axis. It is sampled
+at 1000 u, and
 f = 5 - (integral of the density along the samples) - 10 (|q(0) - start|_1 + |q(1) - goal|_1).
 """
 
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.problems.best_points import best_point
 from benchmarks.problems.noise import normals
@@ -22,17 +22,17 @@ HALF_WIDTH = 0.025
 NOISE = 1e-4  # the original's deviation (not variance) of each coordinate of a waypoint
 CHUNK = 64  # paths at a time: their samples stay in the cache; from 16 to 256 the speed is much the same
 
-_CENTRES = np.loadtxt(Path(__file__).parent / "data" / "rover_obstacles.csv", delimiter=",")
+CENTRES = np.loadtxt(Path(__file__).parent / "data" / "rover_obstacles.csv", delimiter=",")
 _POWERS = np.vander(np.linspace(0, 1, SAMPLES), DEGREE + 1, increasing=True).T  # (4, 1000)
 
 
-def _cells() -> tuple[tuple[Array, Array], NDArray[np.float64]]:
+def _cells() -> tuple[tuple[Array, Array], Array]:
     """The plane cut at every edge of an obstacle and of the unit square: the cuts of both axes, and each cell's cost.
 
     A cell is all blocked or all free, so a sample costs two binary searches and not 113 comparisons of four numbers.
     Cell i holds cut[i - 1] <= q < cut[i]: half-open, as the obstacles and the unit square are.
     """
-    low, high = _CENTRES - HALF_WIDTH, _CENTRES + HALF_WIDTH
+    low, high = CENTRES - HALF_WIDTH, CENTRES + HALF_WIDTH
     cuts = tuple(np.unique(np.concatenate([low[:, a], high[:, a], [0.0, 1.0]])) for a in (0, 1))
     blocked = np.ones((len(cuts[0]) + 1, len(cuts[1]) + 1), dtype=bool)
     (left, right), (bottom, top) = (np.searchsorted(c, [0.0, 1.0]) + 1 for c in cuts)
@@ -47,8 +47,14 @@ def _cells() -> tuple[tuple[Array, Array], NDArray[np.float64]]:
 _CUTS, _COST = _cells()
 
 
+def density(x: Array, y: Array) -> Array:
+    """The cost a unit of length at places (x, y), arrays of one shape."""
+    cost: Array = _COST[np.searchsorted(_CUTS[0], x, side="right"), np.searchsorted(_CUTS[1], y, side="right")]
+    return cost
+
+
 def cubic(points: Array) -> Array:
-    """Coefficients (k, 4, 2) of 1, u, u^2, u^3 of the least-squares cubics through points (k, 30, 2), by chord length u.
+    """Coefficients (k, 4, 2) of 1, u, u^2, u^3 of the least-squares cubics of points (k, 30, 2) by chord length u.
 
     By polynomials orthogonal on each path's own u (Forsythe): pi_0 = 1, pi_j+1 = (u - a_j) pi_j - b_j pi_j-1. Waypoints
     that coincide leave fewer than four different u, and some pi_j vanish on all of them: such a term is left out, which
@@ -88,16 +94,16 @@ def _chunk(P: Array) -> Array:
     """f (k,) of waypoints P (k, 60)."""
     coefficients = cubic(P.reshape(len(P), WAYPOINTS, 2))
     x, y = coefficients[:, :, 0] @ _POWERS, coefficients[:, :, 1] @ _POWERS
-    density = _COST[np.searchsorted(_CUTS[0], x, side="right"), np.searchsorted(_CUTS[1], y, side="right")]
+    cost = density(x, y)
     length = np.sqrt(np.diff(x) ** 2 + np.diff(y) ** 2)
-    path = np.einsum("ks,ks->k", length, density[:, :-1] + density[:, 1:]) / 2
+    path = np.einsum("ks,ks->k", length, cost[:, :-1] + cost[:, 1:]) / 2
     miss = sum(np.abs(q[:, 0] - START) + np.abs(q[:, -1] - GOAL) for q in (x, y))
     values: Array = 5.0 - path - MISS * miss
     return values
 
 
 def rover60(noise: float = 0.0, seed: int = 0) -> Problem:
-    """Largest value known: see best_points. No path free of obstacles exceeds 4.9364.
+    """No path free of obstacles exceeds 4.9364; the best known (see best_points) is one, of 4.9240.
 
     noise: the deviation of the normal noise on each coordinate of a waypoint, a function of seed and x; NOISE is the
     original's.

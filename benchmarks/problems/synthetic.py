@@ -46,10 +46,17 @@ def styblinski_tang(x: Array) -> Array:
     return values
 
 
-# Where the three are largest: the root of hartmann6's gradient, by Newton's method with 30 digits; the smallest root of
-# 4 x^3 - 32 x + 5; and the minimum of Branin that has its square zero at cos(u) = -1 in the text's box.
+# Where the three are largest. Hartmann6: the root of its gradient, by Newton's method with 30 digits. Styblinski-Tang:
+# the smallest root of 4 x^3 - 32 x + 5. Branin: where its square is 0 and cos(u) = -1, a point of both its boxes.
 HARTMANN6_ARGMAX = np.array(
-    [0.20168951100670542, 0.15001069182345797, 0.47687397422189699, 0.27533243049405607, 0.31165161660011324, 0.6573005340656203]
+    [
+        0.20168951100670542,
+        0.15001069182345797,
+        0.47687397422189699,
+        0.27533243049405607,
+        0.31165161660011324,
+        0.6573005340656203,
+    ]
 )
 STYBLINSKI_TANG_ARGMAX = -2.903534027771177
 BRANIN_ARGMAX = np.array([np.pi, 2.275])

@@ -15,7 +15,7 @@ def test_permuted_twice_gives_the_original_back():
     p = hartmann6_50()
     q = permuted(permuted(p, 1), 2)
     X = np.random.default_rng(0).random((20, 50))
-    np.testing.assert_array_equal(q.values(X), p.values(q.original(X)))
+    np.testing.assert_allclose(q.values(X), p.values(q.original(X)), rtol=1e-13)
     np.testing.assert_array_equal(q.original(q.argmax), p.argmax)
     assert {int(q.order[j]) for j in q.important} == p.important
     assert q.important != p.important
@@ -58,7 +58,7 @@ def test_noisy_is_the_same_permuted():
     p = noisy(hartmann6_50(), 0.5)
     q = permuted(p, 1)
     X = np.random.default_rng(0).random((20, 50))
-    np.testing.assert_array_equal(q.values(X), p.values(q.original(X)))
+    np.testing.assert_allclose(q.values(X), p.values(q.original(X)), rtol=1e-13)
 
 
 def test_unrelated_variables_change_nothing():
@@ -74,14 +74,10 @@ def test_unrelated_variables_change_nothing():
 def test_shifted_moves_the_function():
     p = branin50()
     shift = np.linspace(-0.1, 0.1, 50) * (p.bounds[:, 1] - p.bounds[:, 0])
-    q = shifted(with_half(p), shift)
+    q = shifted(p, shift)
     inside = p.from_unit(np.random.default_rng(0).uniform(0.11, 0.89, (20, 50)))
     np.testing.assert_allclose(q.values(inside + shift), p.values(inside), rtol=1e-12)
     np.testing.assert_array_equal(q.argmax, p.argmax + shift)
-
-
-def with_half(p):
-    return p
 
 
 def test_shifted_is_mirrored_at_the_border_and_continuous():
@@ -93,10 +89,8 @@ def test_shifted_is_mirrored_at_the_border_and_continuous():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_drawn_shift_moves_every_variable_and_keeps_the_optimum_inside(seed):
-    for p in (
-        branin50(),
-        Problem("corner", lambda X: -X.sum(axis=1), np.array([[0.0, 3.0]] * 9), 0.0, argmax=np.zeros(9)),
-    ):
+    corner = Problem("corner", lambda X: -X.sum(axis=1), np.array([[0.0, 3.0]] * 9), 0.0, argmax=np.zeros(9))
+    for p in (branin50(), corner):
         q = shifted(p, seed)
         moved = np.abs(q.argmax - p.argmax) / (p.bounds[:, 1] - p.bounds[:, 0])
         assert np.all((moved >= 0.05) & (moved <= 0.2))

@@ -5,18 +5,24 @@ import pytest
 from scipy.interpolate import splev, splprep
 
 from benchmarks.problems import rover60
-from benchmarks.problems.rover import NOISE, _CENTRES, cubic
+from benchmarks.problems.rover import CENTRES, NOISE, cubic, density
 from tests.bench.test_problems import check_points
 
 
-def obvious(x):
+def plain_density(q):
+    """The cost a unit of length at places q (n, 2): one obstacle after the other, half-open."""
+    blocked = ~np.all((q >= 0) & (q < 1), axis=1)
+    for centre in CENTRES:
+        blocked |= np.all((q >= centre - 0.025) & (q < centre + 0.025), axis=1)
+    return 0.05 + 20.0 * blocked
+
+
+def plain(x):
     """One path as the original computes it, without noise."""
     tck, _ = splprep((-0.1 + 1.2 * x).reshape(30, 2).T, k=3)
     q = np.transpose(splev(np.linspace(0, 1, 1000), tck))
-    blocked = np.any(np.all((q[:, None] >= _CENTRES - 0.025) & (q[:, None] < _CENTRES + 0.025), axis=2), axis=1)
-    blocked |= ~np.all((q >= 0) & (q < 1), axis=1)
-    density = 0.05 + 20.0 * blocked
-    path = np.sum(np.linalg.norm(np.diff(q, axis=0), axis=1) * (density[1:] + density[:-1]) / 2)
+    cost = plain_density(q)
+    path = np.sum(np.linalg.norm(np.diff(q, axis=0), axis=1) * (cost[1:] + cost[:-1]) / 2)
     return 5 - path - 10 * (np.abs(q[0] - 0.05).sum() + np.abs(q[-1] - 0.95).sum())
 
 
@@ -31,16 +37,28 @@ def test_it_is_the_original_by_splprep():
     ordered = np.sort(rng.random((20, 30, 2)), axis=1).reshape(20, 60)
     straight = np.repeat(np.linspace(0.1, 0.9, 30), 2) + 0.05 * rng.standard_normal((20, 60))
     X = np.clip(np.vstack([rng.random((60, 60)), ordered, straight]), 0, 1)
-    np.testing.assert_allclose(rover60().values(X), [obvious(x) for x in X], atol=1e-6)
+    np.testing.assert_allclose(rover60().values(X), [plain(x) for x in X], atol=1e-6)
 
 
-def test_obstacles_are_half_open():
-    """A path of one point pays no length; two points on an edge tell inside from outside by the density of the line."""
-    low, high = _CENTRES[0] - 0.025, _CENTRES[0] + 0.025
-    for corner in (low, high):
-        x = (np.tile(corner, 30) + 0.1) / 1.2
-        x[2:] = x[2:] + 1e-7 * np.repeat(np.linspace(0, 1, 29), 2)
-        assert rover60().f(x) == pytest.approx(obvious(x), abs=1e-9)
+def test_every_edge_of_every_obstacle():
+    """On the edges, where < and <= differ, one rounding beside them, and anywhere."""
+    low, high = CENTRES - 0.025, CENTRES + 0.025
+    across = np.column_stack([low[:, 0], high[:, 1]]), np.column_stack([high[:, 0], low[:, 1]])
+    frame = np.array(np.meshgrid([0.0, 0.5, 1.0], [0.0, 0.5, 1.0])).reshape(2, 9).T
+    on = np.vstack(
+        [low, high, *across, *((low + s * (high - low)) for s in ([0, 0.5], [0.5, 0], [1, 0.5], [0.5, 1])), frame]
+    )
+    q = np.vstack(
+        [on, np.nextafter(on, 2), np.nextafter(on, -2), np.random.default_rng(0).uniform(-0.5, 1.5, (9999, 2))]
+    )
+    np.testing.assert_array_equal(density(*q.T), plain_density(q))
+
+
+def test_the_best_path_is_free_and_it_is_the_originals():
+    """Its whole cost is its length, at 0.05, and the ends' distances."""
+    p = rover60()
+    assert plain(p.argmax) == pytest.approx(p.best, abs=1e-6)
+    assert 4.9 < p.best < 5 - 0.05 * 0.9 * np.sqrt(2)
 
 
 @pytest.mark.parametrize("distinct", [1, 2, 3, 4])

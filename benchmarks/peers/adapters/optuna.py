@@ -18,13 +18,15 @@ class Optuna:
         self._sampler, self._seed = sampler, seed
         self._space = {name: optuna.distributions.FloatDistribution(0.0, 1.0) for name in names(D)}
         self._study = optuna.create_study(direction="maximize", sampler=optuna.samplers.RandomSampler(seed))
+        self._began = False
         self._asked: Any = None
 
     def ask(self) -> Array:
         """A running trial's parameters."""
-        if self._sampler is not None:
+        if not self._began:
             told = len(self._study.get_trials(deepcopy=False))
-            self._study.sampler, self._sampler = self._sampler(n_startup_trials=told, seed=self._seed), None
+            self._study.sampler = self._sampler(n_startup_trials=told, seed=self._seed)
+            self._began = True
         self._asked = self._study.ask(self._space)
         return np.array([self._asked.params[name] for name in self._space])
 
