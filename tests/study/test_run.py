@@ -347,17 +347,37 @@ def test_waiting_for_a_free_worker_is_not_the_evaluations_time(study):
 
 
 def test_a_callback_ends_the_run_and_all_that_ended_with_it_is_told(study):
-    """Three evaluations end at the same instant; the callback says stop at the first."""
-    together = threading.Barrier(3, timeout=60)
+    """Three evaluations end while the callback is busy with a fourth; at the first of them it says stop."""
+    first, go, outcomes = threading.Event(), threading.Event(), []
 
     def f(x):
-        together.wait()
+        if first.is_set():
+            assert go.wait(60)
+        first.set()
         return sphere(x)
 
-    with ThreadPoolExecutor(3) as pool:
-        outcome = study.run(f, 30, workers=3, executor=pool, callback=lambda progress: progress.done == 1)
-    assert outcome.reason == "the callback ended the run"
-    assert statuses(study) == ["done"] * 3
+    def callback(progress):
+        if progress.done > 1:
+            return True
+        go.set()
+        return not eventually(lambda: all(future.done() for future in given))
+
+    class Pool(ThreadPoolExecutor):
+        def submit(self, *arguments):
+            given.append(super().submit(*arguments))
+            return given[-1]
+
+    given = []
+    with Pool(4) as pool:
+        run = threading.Thread(
+            target=lambda: outcomes.append(study.run(f, 30, workers=4, executor=pool, callback=callback)), daemon=True
+        )
+        run.start()
+        run.join(60)
+        assert not run.is_alive(), "it waits for evaluations that it was told of already"
+    assert outcomes[0].reason == "the callback ended the run"
+    assert set(statuses(study)) == {"done"}
+    assert len(study.trials) >= 4
 
 
 def test_an_exception_of_the_callback_comes_through_and_nothing_is_lost(study):
