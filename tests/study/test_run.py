@@ -479,6 +479,26 @@ def test_ctrl_c_within_an_evaluation_and_the_next_run_evaluates_it_first(tmp_pat
         assert trajectory(study) == whole
 
 
+GOES_ON = """
+import sys
+from tests.study.common import sphere
+from vsbo import Study
+with Study.open(sys.argv[1]) as study:
+    print(study.run(sphere, 3).evaluations)
+"""
+
+
+def test_what_an_interrupted_run_gives_back_another_process_takes(study, path):
+    """Though the process that was interrupted is still there, as a notebook is."""
+
+    def interrupted(x):
+        raise KeyboardInterrupt
+
+    study.run(interrupted, 3)
+    assert output(GOES_ON, path) == "3\n"
+    assert statuses(study) == ["done"] * 3
+
+
 #: Ctrl-C at random instants of asking, evaluating, telling: wherever the main thread happens to be.
 RAIN = """
 import os, random, signal, sys, threading
