@@ -26,10 +26,11 @@ TIMEOUT = 15 * 60.0
 #: Outside the unit cube by no more than this is rounding (some peers compute in single precision), and is clipped.
 ROUNDING = 1e-6
 
-#: One thread a peer, as for every method; jax has a setting of its own, and looks for graphics cards.
+#: One thread a peer, as for every method; jax has settings of its own, and looks for graphics cards.
 SETTINGS = {
     **ONE_THREAD,
-    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
+    "NPROC": "1",
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false --xla_cpu_parallel_codegen_split_count=1",
     "JAX_PLATFORMS": "cpu",
     "MPLBACKEND": "Agg",
 }

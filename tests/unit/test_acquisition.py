@@ -140,6 +140,22 @@ def log_ei_of(posterior):
     return over(posterior, lambda mu, sigma: log_expected_improvement(mu, sigma, best))
 
 
+@pytest.mark.parametrize("d", [2, 6, 50])
+@pytest.mark.parametrize("noise", [1e-4, 1e-2])
+def test_points_are_ranked_in_single_precision_as_in_double(d, noise):
+    """Among points between the data, next to it and on it: whom the one counts among its ten best, the other does."""
+    rng = np.random.default_rng(d)
+    X = rng.random((150, d))
+    y = np.sin(5.0 * X[:, 0]) - X[:, 1] ** 2
+    posterior = condition(X, y, Hyperparameters(np.r_[0.2, 0.5, np.full(d - 2, 4.0)], 1.0, noise), "matern52")
+    acquisition = log_ei_of(posterior)
+    Z = np.vstack([rng.random((300, d)), np.clip(X + rng.normal(0.0, 0.02, X.shape), 0.0, 1.0), X])
+    rough, exact = acquisition(Z, False)[0], acquisition(Z, True)[0]
+    best = np.argsort(-exact)[:10]
+    np.testing.assert_allclose(rough[best], exact[best], atol=0.02)
+    assert np.isin(np.argsort(-rough)[:10], np.argsort(-exact)[:12]).all()
+
+
 @pytest.mark.parametrize("d", [2, 3, 20])
 def test_gradient_of_the_acquisition(d):
     acquisition = log_ei_of(gp(d))
@@ -148,7 +164,7 @@ def test_gradient_of_the_acquisition(d):
     h = 1e-6
     for j in range(d):
         e = h * np.eye(d)[j]
-        numeric = (acquisition(Z + e, False)[0] - acquisition(Z - e, False)[0]) / (2 * h)
+        numeric = (acquisition(Z + e, True)[0] - acquisition(Z - e, True)[0]) / (2 * h)
         np.testing.assert_allclose(gradient[:, j], numeric, rtol=1e-4, atol=1e-5)
 
 
@@ -160,7 +176,7 @@ def test_the_batch_polish_reaches_what_scipys_l_bfgs_b_reaches(d, seed):
     Z = np.random.default_rng(seed).random((5, d))
     polished, values = ascend(acquisition, Z, posterior.theta.lengthscales)
     assert ((polished >= 0) & (polished <= 1)).all()
-    np.testing.assert_allclose(values, acquisition(polished, False)[0], rtol=1e-9)
+    np.testing.assert_allclose(values, acquisition(polished, True)[0], rtol=1e-9)
     slow = []
     for z in Z:
         found = minimize(
@@ -170,7 +186,7 @@ def test_the_batch_polish_reaches_what_scipys_l_bfgs_b_reaches(d, seed):
         slow.append(-found.fun)
     # Single starts may end in different local maxima; what counts is the best of them.
     assert values.max() >= max(slow) - 1e-3
-    assert (values >= acquisition(Z, False)[0] - 1e-12).all()
+    assert (values >= acquisition(Z, True)[0] - 1e-12).all()
 
 
 def test_the_polish_climbs_a_bent_valley_to_a_corner():
@@ -191,10 +207,10 @@ def test_maximize_gives_the_best_first_and_never_less_than_the_incumbent():
     rng = np.random.default_rng(0)
     starts, incumbent = rng.random((50, 3)), rng.random((1, 3))
     found = maximize(acquisition, starts, incumbent, restarts=3)
-    values = acquisition(found, False)[0]
+    values = acquisition(found, True)[0]
     assert len(found) == 4 + 50  # and the starts
     assert (np.diff(values[:4]) <= 1e-9).all()
-    assert values[0] >= max(acquisition(starts, False)[0].max(), acquisition(incumbent, False)[0].max()) - 1e-9
+    assert values[0] >= max(acquisition(starts, True)[0].max(), acquisition(incumbent, True)[0].max()) - 1e-9
 
 
 def test_a_tiny_expected_improvement_is_climbed_all_the_same():
@@ -203,9 +219,9 @@ def test_a_tiny_expected_improvement_is_climbed_all_the_same():
     best = float(posterior.y.max()) + 3.0
     acquisition = over(posterior, lambda mu, sigma: expected_improvement(mu, sigma, best))
     starts = np.random.default_rng(0).random((200, 3))
-    before = acquisition(starts, False)[0].max()
+    before = acquisition(starts, True)[0].max()
     assert 0 < before < 1e-3
-    assert acquisition(maximize(acquisition, starts, starts[:1], 4), False)[0][0] > 1.05 * before
+    assert acquisition(maximize(acquisition, starts, starts[:1], 4), True)[0][0] > 1.05 * before
 
 
 def test_an_acquisition_that_is_nowhere_finite_is_an_error():

@@ -10,19 +10,28 @@ def spd(n, seed=0):
     return A @ A.T + np.eye(n)
 
 
-def test_cholesky_is_scipys_and_needs_no_jitter():
-    K = spd(7)
-    L, jitter = cholesky(K)
+@pytest.mark.parametrize("spoil", [False, True])
+def test_cholesky_is_scipys_and_needs_no_jitter(spoil):
+    K = np.asfortranarray(spd(7))
+    expected = np.linalg.cholesky(K)
+    L, jitter = cholesky(K, spoil=spoil)
     assert jitter == 0.0
-    np.testing.assert_allclose(L, np.linalg.cholesky(K), rtol=1e-12)
+    assert np.shares_memory(L, K) == spoil
+    np.testing.assert_allclose(np.tril(L) if spoil else L, expected, rtol=1e-12)
 
 
-def test_cholesky_of_a_singular_matrix_adds_the_least_jitter_of_the_ladder_that_works():
-    K = np.ones((5, 5)) - 1e-9 * np.eye(5)  # least eigenvalue -1e-9: the first rungs must fail
-    L, jitter = cholesky(K)
-    used = jitter / np.mean(np.diagonal(K))
-    assert used == pytest.approx(1e-8)
-    np.testing.assert_allclose(L @ L.T, K + jitter * np.eye(5), atol=1e-12)
+@pytest.mark.parametrize("spoil", [False, True])
+def test_cholesky_of_a_singular_matrix_adds_the_least_jitter_of_the_ladder_that_works(spoil):
+    K = np.asfortranarray(np.ones((5, 5)) - 1e-9 * np.eye(5))  # least eigenvalue -1e-9: the first rungs must fail
+    K[3, 1] = K[1, 3] = 0.99999  # no two triangles alike by chance
+    expected = K.copy()
+    L, jitter = cholesky(K, spoil=spoil)
+    used = jitter / np.mean(np.diagonal(expected))
+    assert used in JITTERS[1:]
+    L = np.tril(L) if spoil else L
+    np.testing.assert_allclose(L @ L.T, expected + jitter * np.eye(5), atol=1e-12)
+    with pytest.raises(np.linalg.LinAlgError):  # the rung below does not work
+        np.linalg.cholesky(expected + JITTERS[JITTERS.index(used) - 1] * np.mean(np.diagonal(expected)) * np.eye(5))
 
 
 @pytest.mark.parametrize("K", [-np.eye(3), np.full((3, 3), np.nan), np.array([[1.0, 2.0], [2.0, 1.0]])])

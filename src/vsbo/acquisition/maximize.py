@@ -17,7 +17,7 @@ from vsbo.gp import Posterior
 
 #: Value and derivatives in mu and sigma, each (k,), for mu, sigma (k,).
 Utility = Callable[[Array, Array], tuple[Array, Array, Array]]
-#: Value (k,) and gradient (k, d) at Z (k, d); the second argument tells whether the gradient is wanted.
+#: Value (k,) and gradient (k, d) at Z (k, d); where the second argument is false, values to rank points by, no more.
 Acquisition = Callable[[Array, bool], tuple[Array, Array]]
 
 #: Local starts: this many variables are moved on average, by this deviation.
@@ -42,10 +42,11 @@ SUFFICIENT = 1e-4
 
 def over(posterior: Posterior, utility: Utility) -> Acquisition:
     """The utility of a posterior, as a function of the point."""
+    rough = posterior.rough()
 
     def acquisition(Z: Array, with_gradient: bool) -> tuple[Array, Array]:
         if not with_gradient:
-            return utility(*posterior.predict(Z))[0], np.empty((0, Z.shape[1]))
+            return utility(*rough.predict(Z))[0], np.empty((0, Z.shape[1]))
         mu, sigma, slope_mu, slope_sigma = posterior.gradients(Z)
         value, d_mu, d_sigma = utility(mu, sigma)
         return value, d_mu[:, None] * slope_mu + d_sigma[:, None] * slope_sigma
@@ -100,42 +101,47 @@ def ascend(acquisition: Acquisition, Z: Array, scales: Array | None = None) -> t
     ended_Z, ended_values = Z.copy(), np.full(len(Z), -np.inf)
     rows, V = np.arange(len(Z)), Z * high
     values, slopes = evaluate(V)
-    lengths, gamma = np.ones(len(V)), np.zeros(len(V))
+    ended_values[:] = _finite(values)
+    lengths, gamma = np.ones((len(V), 1)), np.zeros(len(V))
     pairs: list[tuple[Array, Array, Array]] = []
     directions = _directions(V, high, slopes, pairs, gamma)
     stay = np.isfinite(values) & np.isfinite(slopes).all(axis=1) & directions.any(axis=1)
-    ended_values[:] = _finite(values)
     for round_ in range(MOST_ROUNDS):
         if round_ >= RACE and len(rows) > 1:
             stay &= values + PROMISE * np.vecdot(slopes, directions) >= values.max()
         if not stay.all():
+            ended_Z[rows], ended_values[rows] = V * scales, values
             rows, V, values, slopes = rows[stay], V[stay], values[stay], slopes[stay]
             lengths, gamma, directions = lengths[stay], gamma[stay], directions[stay]
             pairs = [(s[stay], y[stay], rho[stay]) for s, y, rho in pairs]
         if not len(rows):
             break
-        trial = np.minimum(np.maximum(V + lengths[:, None] * directions, 0.0), high)  # np.clip is slower on few rows
+        trial = V + lengths * directions
+        np.minimum(np.maximum(trial, 0.0, out=trial), high, out=trial)  # np.clip is slower on few rows
         new_values, new_slopes = evaluate(trial)
-        step = trial - V
-        good = new_values >= values + SUFFICIENT * np.vecdot(slopes, step)
-        good &= np.isfinite(new_values) & np.isfinite(new_slopes).all(axis=1)
-        moved = good[:, None]
-        gained = new_values - values
-        change = slopes - new_slopes
+        step, change, gained = trial - V, slopes - new_slopes, new_values - values
         curvature, square = np.vecdot(step, change), np.vecdot(change, change)
+        # What is not finite makes `square` or the gain so.
+        good = (gained >= SUFFICIENT * np.vecdot(slopes, step)) & np.isfinite(square + gained)
         bent = good & (curvature > 1e-10 * square) & (square > TINY)
-        curvature = np.where(bent, curvature, 1.0)
-        pairs = [*pairs[1 - MEMORY :], (step, change, np.where(bent, 1.0 / curvature, 0.0))]
-        gamma = np.where(bent, curvature / np.where(bent, square, 1.0), gamma)
-        V, slopes = np.where(moved, trial, V), np.where(moved, new_slopes, slopes)
-        values = np.where(good, new_values, values)
-        directions = np.where(moved, _directions(V, high, slopes, pairs, gamma), directions)
-        lengths = np.where(good, 1.0, 0.5 * lengths)
-        ended_Z[rows], ended_values[rows] = np.minimum(V * scales, 1.0), values
+        curvature[~bent] = np.inf
+        pairs = [*pairs[1 - MEMORY :], (step, change, 1.0 / curvature)]
+        np.divide(curvature, square, out=gamma, where=bent)
+        if good.all():
+            V, slopes, values = trial, new_slopes, new_values
+            directions = _directions(V, high, slopes, pairs, gamma)
+            lengths.fill(1.0)
+        else:
+            moved = good[:, None]
+            V, slopes = np.where(moved, trial, V), np.where(moved, new_slopes, slopes)
+            values = np.where(good, new_values, values)
+            directions = np.where(moved, _directions(V, high, slopes, pairs, gamma), directions)
+            lengths = np.where(moved, 1.0, 0.5 * lengths)
         # Relative for small positive values too (an EI of 1e-8), absolute for logarithms near zero.
-        size = np.where(values > 0.0, values, np.maximum(np.abs(values), 1.0))
-        stay = np.where(good, gained > TOLERANCE * size, lengths > LEAST_LENGTH) & directions.any(axis=1)
-    return ended_Z, ended_values
+        size = np.where(values > 0.0, values, np.maximum(-values, 1.0))
+        stay = np.where(good, gained > TOLERANCE * size, lengths[:, 0] > LEAST_LENGTH) & directions.any(axis=1)
+    ended_Z[rows], ended_values[rows] = V * scales, values
+    return np.minimum(ended_Z, 1.0), ended_values
 
 
 def _directions(V: Array, high: Array, slopes: Array, pairs: list[tuple[Array, Array, Array]], gamma: Array) -> Array:

@@ -43,7 +43,7 @@ KERNELS: dict[KernelName, Kernel] = {"matern52": matern52, "squared_exponential"
 def augmented(V: Array) -> Array:
     """(-2 v, 1, |v|^2) for each row of V (m, d), transposed: (d + 2, m). The right factor of `evaluate`."""
     m, d = V.shape
-    right = np.empty((d + 2, m))
+    right = np.empty((d + 2, m), V.dtype)
     np.multiply(V.T, -2.0, out=right[:d])
     right[d] = 1.0
     right[d + 1] = np.vecdot(V, V)
@@ -56,7 +56,7 @@ def evaluate(kernel: KernelName, U: Array, right: Array) -> tuple[Array, Array]:
     |u - v|^2 = |u|^2 + |v|^2 - 2 u.v is one matrix product of (u, |u|^2, 1) and (-2 v, 1, |v|^2).
     """
     n, d = U.shape
-    left = np.empty((n, d + 2))
+    left = np.empty((n, d + 2), U.dtype)
     left[:, :d] = U
     left[:, d] = np.vecdot(U, U)
     left[:, d + 1] = 1.0

@@ -113,7 +113,7 @@ class Likelihood:
         M *= a
         M.ravel("K")[:: n + 1] = a + s
 
-        L, _ = cholesky(M)
+        L, _ = cholesky(M, spoil=True)
         log_det = 2.0 * float(np.log(np.diagonal(L)).sum())
         inverse, _ = lapack.dpotri(L, lower=1, overwrite_c=1)
         solved = blas.dsymm(1.0, inverse, self._y1, lower=1)

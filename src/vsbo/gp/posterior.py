@@ -9,6 +9,7 @@ grad sigma = -a^2 (grad k)' M^-1 k / sigma          (appendix B, with the factor
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -62,12 +63,17 @@ class Posterior:
 
     def predict(self, Z: Array) -> tuple[Array, Array]:
         """mu (k,) and sigma (k,) at Z (k, d)."""
-        V = Z / self.theta.lengthscales
+        V = (Z / self.theta.lengthscales).astype(self.U.dtype, copy=False)
         mu, sigma = np.empty(len(Z)), np.empty(len(Z))
         for rows in self.batches(len(Z)):
             k, _ = evaluate(self.kernel, V[rows], self._right)
             mu[rows], sigma[rows] = self._mean(k), self._deviation(self._half(k))
         return mu, sigma
+
+    def rough(self) -> "Posterior":
+        """The same in single precision, for `predict` alone: many points are ranked in half the time."""
+        single: dict[str, Any] = {name: getattr(self, name).astype(np.float32) for name in ("U", "L", "alpha")}
+        return replace(self, **single)
 
     def batches(self, k: int) -> Iterator[slice]:
         """Slices of k points, each so small that the work on it stays in the processor's cache."""
