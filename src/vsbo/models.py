@@ -99,4 +99,4 @@ def expected_gain(state: State) -> float | None:
         found = acq.maximize(log_gain, starts, leaders[:1], state.config.n_restarts, state.theta.lengthscales)
     except NumericalError:
         return None
-    return float(np.exp(log_gain(found[:1], False)[0][0])) / gained
+    return float(np.exp(log_gain(found[:1], True)[0][0])) / gained

@@ -90,3 +90,17 @@ def test_laboratory(copy):
     assert "best value   50.5 (trial 0)" in out
     assert "2 pending (2, 4)" in out
     assert "trial 5" in run(copy, "./laboratory.sh")  # the next day
+
+
+def test_the_study_file_of_the_readme(copy):
+    readme = (EXAMPLES.parent / "README.md").read_text()
+    (copy / "study.toml").write_text(readme.split("```toml\n")[1].split("```")[0])
+    program = copy / "simulate"
+    program.write_text(
+        f"#!{sys.executable}\nimport json, sys\nweights = json.load(open(sys.argv[4]))\n"
+        "assert sys.argv[1].startswith('--threads=') and sys.argv[2][9:] in ('row', 'column', 'blocked')\n"
+        "print('simulated')\nprint(sum(weights[f'weight_{i}'] for i in range(100)))\n"
+    )
+    program.chmod(0o755)
+    data = json.loads(run(copy, "vsbo", "run", "study.toml", "--budget", "4", "--json"))
+    assert (data["done"], data["failed"], data["variables"]) == (4, 0, 102)
