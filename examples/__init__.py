@@ -1,1 +1,1 @@
-"""Programs that show how vsbo is used; each runs by itself."""
+"""Studies that show how vsbo is used; each runs by itself (README.md)."""

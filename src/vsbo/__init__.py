@@ -7,27 +7,49 @@
 
 from vsbo._version import __version__
 from vsbo.config import Config, KnownKernel, Smoothness
-from vsbo.errors import InputError, NumericalError, ObjectiveError, StateError, TrialError, VsboError
+from vsbo.errors import (
+    InputError,
+    NumericalError,
+    ObjectiveError,
+    StateError,
+    StorageError,
+    StudyError,
+    TrialError,
+    VsboError,
+)
 from vsbo.minimize import maximize, minimize
 from vsbo.optimizer import Optimizer, Trial
-from vsbo.space import Real, Space
+from vsbo.space import Choice, Fixed, Integer, Real, Space
 from vsbo.state import State
+from vsbo.stopping import NegligibleGain, Patience, Progress, Target, WallClock
+from vsbo.study import Study
 
 __all__ = [
+    "Choice",
     "Config",
+    "Fixed",
     "InputError",
+    "Integer",
     "KnownKernel",
+    "NegligibleGain",
     "NumericalError",
     "ObjectiveError",
     "Optimizer",
+    "Patience",
+    "Progress",
     "Real",
     "Smoothness",
     "Space",
     "State",
     "StateError",
+    "StorageError",
+    "Study",
+    "StudyError",
+    "Target",
     "Trial",
     "TrialError",
     "VsboError",
+    "WallClock",
     "__version__",
     "maximize",
     "minimize",

@@ -31,7 +31,8 @@ def _number(name: str, value: Any) -> float:
     return number
 
 
-def _whole(name: str, value: Any) -> int:
+def as_whole(name: str, value: Any) -> int:
+    """A plain whole number; an InputError that names the setting otherwise."""
     try:
         if not isinstance(value, bool):
             return operator.index(value)
@@ -47,7 +48,7 @@ def _several(name: str, values: Any) -> tuple[Any, ...]:
 
 
 def _wholes(name: str, values: Any) -> tuple[int, ...]:
-    return tuple(_whole(name, value) for value in _several(name, values))
+    return tuple(as_whole(name, value) for value in _several(name, values))
 
 
 def _numbers(name: str, values: Any) -> float | tuple[float, ...]:
@@ -165,7 +166,7 @@ class Config:
             if getattr(self, name) not in get_args(kind):
                 raise InputError(f"{name} must be one of {list(get_args(kind))}; got {getattr(self, name)!r}")
         for name, least in _WHOLE.items():
-            value = _whole(name, getattr(self, name))
+            value = as_whole(name, getattr(self, name))
             if value < least:
                 raise InputError(f"{name} must be a whole number >= {least}; got {value!r}")
             object.__setattr__(self, name, value)

@@ -74,3 +74,29 @@ def beta(state: State) -> float:
     if state.config.beta is not None:
         return state.config.beta
     return acq.theorem_beta(state.next_number + 1, state.D, len(state.active), state.config.smoothness)
+
+
+def expected_gain(state: State) -> float | None:
+    """The improvement that the model of the active variables expects of the best next point, as a part of what was
+    gained so far: the distance from the median of the first N_init values to the best. None while there is no such
+    model.
+    """
+    if state.theta is None or state.best is None or state.config.known_kernel is not None:
+        return None
+    data = state.data.columns(state.active)
+    posterior = posterior_of(state, data, state.theta)
+    z = posterior.y
+    # Not the median of all: a search that has converged has seen little else than values near the best.
+    gained = float(np.max(z) - np.median(z[: state.config.n_initial]))
+    if gained <= 0.0:
+        return None
+    rng = stream(state.seed, state.next_number, Purpose.STOPPING)
+    leaders = data.X[np.argsort(-z, kind="stable")[:5]]
+    starts = acq.start_points(leaders, state.config.n_raw, rng)
+    best = float(np.max(z))
+    log_gain = acq.over(posterior, lambda mu, sigma: acq.log_expected_improvement(mu, sigma, best))
+    try:
+        found = acq.maximize(log_gain, starts, leaders[:1], state.config.n_restarts, state.theta.lengthscales)
+    except NumericalError:
+        return None
+    return float(np.exp(log_gain(found[:1], True)[0][0])) / gained

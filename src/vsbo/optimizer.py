@@ -1,6 +1,7 @@
 """Ask and tell: the shell around a state. It only remembers which state is current, and speaks the user's units."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -24,16 +25,19 @@ class Trial:
     """A point in the user's units and what became of it.
 
     x (D,); params the same by name; status "pending", "done" or "failed"; y the value, NaN unless done;
-    reason why it failed; origin where the point came from: "design", "model", "evolution", "given" or "added".
+    reason why it failed; origin where the point came from: "design", "model", "evolution", "given" or "added";
+    began, ended: when it was given out and told, in a study.
     """
 
     number: int
     x: Array
-    params: dict[str, float]
+    params: dict[str, Any]
     status: Status
     y: float
     reason: str
     origin: str
+    began: datetime | None = None
+    ended: datetime | None = None
 
 
 class Optimizer:
@@ -130,6 +134,10 @@ class Optimizer:
     def trials(self) -> tuple[Trial, ...]:
         """All trials, by number."""
         return tuple(self._trial(evaluation) for evaluation in self._state.evaluations)
+
+    def trial(self, number: int) -> Trial:
+        """The trial of this number."""
+        return self._trial(self._state.evaluations[number])
 
     @property
     def selected(self) -> tuple[Any, ...]:

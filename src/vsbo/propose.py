@@ -7,6 +7,7 @@ are configurations of it.
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 
@@ -21,6 +22,8 @@ from vsbo.state import Adapted, Asked, Event, Fell, Fitted, Selected, State, ext
 
 #: Growth of the data after which the cold starts of a fit compete again: 24 times in a run of 205 evaluations.
 COLD_GROWTH = 1.15
+#: Uniform points tried, in the design and by the last fallback, until one is new.
+TRIES = 100
 
 
 def propose(state: State) -> State:
@@ -57,12 +60,13 @@ def design_left(state: State) -> bool:
 
 def design_point(state: State) -> Asked:
     """A uniform point; with fixed complements the variables that are not active stay where they are fixed."""
-    x = stream(state.seed, state.next_number, Purpose.DESIGN).random(state.D)
-    return Asked(state.next_number, frozen(with_fixed(state, x)), "design")
+    rng = stream(state.seed, state.next_number, Purpose.DESIGN)
+    x = first_new(state, with_fixed(state, rng.random((TRIES, state.D))))
+    return Asked(state.next_number, frozen(x), "design")
 
 
 def with_fixed(state: State, x: Array) -> Array:
-    """x (D,) with the variables that are not active where the configuration fixes them, if it does."""
+    """x (..., D) with the variables that are not active where the configuration fixes them, if it does."""
     if state.config.complement != "fixed":
         return x
     return np.where(np.isin(np.arange(state.D), state.active), x, state.config.fixed_value)
@@ -177,10 +181,9 @@ def maximize_acquisition(state: State) -> Array:
 
 def complete(state: State, candidates: Array) -> Array:
     """The first of the candidates (r, p) that makes a point (D,) nobody has asked for, with the others filled in."""
-    data = state.data
-    asked = np.vstack([data.X, data.pending])
+    asked = asked_for(state)
     for x_active in candidates:
-        x = fill(state, x_active)
+        x = state.space.snap(fill(state, x_active))
         if is_new(x, asked):
             return x
     raise NumericalError("every maximum of the acquisition is a point that was asked for already")
@@ -223,15 +226,24 @@ def pick(state: State, x: Array, others: Array, samples: Array) -> int:
 
 
 def evolve(state: State) -> Array:
-    """A point (D,) without a model: from the evolution strategy, or uniform where there is none.
-
-    It is new: both are continuous.
-    """
+    """A point (D,) without a model: from the evolution strategy, or uniform where there is none or it has collapsed."""
     rng = stream(state.seed, state.next_number, Purpose.FALLBACK)
+    samples = with_fixed(state, rng.random((TRIES, state.D)))
     if state.strategy is not None:
-        try:
-            sample: Array = complement.sample_in_box(state.strategy.mean, state.strategy.covariance, 1, rng)[0]
-            return sample
-        except NumericalError:
-            pass  # a strategy that has collapsed: nothing is left but chance
-    return with_fixed(state, rng.random(state.D))
+        with suppress(NumericalError):  # a strategy that has collapsed: nothing is left but chance
+            first = complement.sample_in_box(state.strategy.mean, state.strategy.covariance, 1, rng)
+            samples = np.vstack([first, samples])
+    return first_new(state, samples)
+
+
+def asked_for(state: State) -> Array:
+    """The points (n + p, D) that were given out or added so far."""
+    return np.vstack([state.data.X, state.data.pending])
+
+
+def first_new(state: State, points: Array) -> Array:
+    """The first of the points (m, D) nobody has asked for; the first of all, if whole numbers and choices are so few
+    that none is new.
+    """
+    asked, points = asked_for(state), state.space.snap(points)
+    return next((x for x in points if is_new(x, asked)), points[0])

@@ -21,6 +21,7 @@ class Purpose(IntEnum):
     ACQUISITION = 2
     COMPLEMENT = 3
     FALLBACK = 4
+    STOPPING = 5
 
 
 def stream(seed: int, trial: int, purpose: Purpose) -> np.random.Generator:

@@ -8,7 +8,7 @@ Inside, points are in the unit cube and values are maximized. What the search di
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -265,11 +265,18 @@ class State:
             raise StateError(f"the saved state is damaged: {type(error).__name__}: {error}") from error
 
 
-def extend(state: State, events: Iterable[Event]) -> State:
-    """The state after these events."""
+def extend(state: State, events: Iterable[Event], known: tuple[int, Cma] | None = None) -> State:
+    """The state after these events.
+
+    known: the evolution strategy as it was after so many evaluations were told to it, if the events pass that point:
+    what came before need not be computed again, which takes a decomposition of a (D, D) matrix a generation.
+    """
     events = tuple(events)
     for event in events:
-        state = _apply(state, event)
+        if known is not None and isinstance(event, Adapted) and state.adapted_at + len(event.numbers) <= known[0]:
+            state = replace(state, strategy=known[1], adapted_at=state.adapted_at + len(event.numbers))
+        else:
+            state = _apply(state, event)
     return replace(state, log=state.log + events)
 
 
@@ -339,12 +346,12 @@ def _with_result(state: State, number: int, **result: Any) -> State:
 # ------------------------------------------------------------------------------------- events as plain values
 
 
-def event_to_plain(event: Event) -> dict[str, Any]:
-    """JSON-able: {"event": name, field: value, ...}. NaN and infinities become strings: JSON has none."""
-    plain: dict[str, Any] = {"event": type(event).__name__}
-    for item in fields(event):
-        plain[item.name] = _plain(getattr(event, item.name))
-    return plain
+def event_to_plain(event: Event, array: Callable[[Array], Any] = np.ndarray.tolist) -> dict[str, Any]:
+    """JSON-able: {"event": name, field: value, ...}. NaN and infinities become strings: JSON has none.
+
+    array: what stands for an array; a list, unless the caller keeps its numbers elsewhere.
+    """
+    return {"event": type(event).__name__, **_plain(event, array)}
 
 
 def event_from_plain(plain: Mapping[str, Any]) -> Event:
@@ -359,7 +366,7 @@ def event_from_plain(plain: Mapping[str, Any]) -> Event:
         elif name in ("theta", "theta_full") and value is not None:
             values[name] = Hyperparameters.from_plain(value)
         elif name == "steps":
-            values[name] = tuple(Step(**{**step, "loss": float(step["loss"])}) for step in value)
+            values[name] = tuple(_step_from_plain(step) for step in value)
         elif name in ("y", "loss"):
             values[name] = float(value)
         elif isinstance(value, list):
@@ -367,15 +374,18 @@ def event_from_plain(plain: Mapping[str, Any]) -> Event:
     return kind(**values)
 
 
-def _plain(value: Any) -> Any:
+def _step_from_plain(plain: Mapping[str, Any]) -> Step:
+    drop = plain["drop"]
+    return Step(**{**plain, "loss": float(plain["loss"]), "drop": None if drop is None else float(drop)})
+
+
+def _plain(value: Any, array: Callable[[Array], Any]) -> Any:
     if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, Hyperparameters):
-        return value.to_plain()
+        return array(value)
     if is_dataclass(value):
-        return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
+        return {item.name: _plain(getattr(value, item.name), array) for item in fields(value)}
     if isinstance(value, tuple):
-        return [_plain(item) for item in value]
+        return [_plain(item, array) for item in value]
     if isinstance(value, float) and not np.isfinite(value):
         return str(value)
     return value

@@ -6,8 +6,10 @@ import sys
 import vsbo
 
 EXPORTED = [
-    "Config", "InputError", "KnownKernel", "NumericalError", "ObjectiveError", "Optimizer", "Real", "Smoothness",
-    "Space", "State", "StateError", "Trial", "TrialError", "VsboError", "__version__", "maximize", "minimize",
+    "Choice", "Config", "Fixed", "InputError", "Integer", "KnownKernel", "NegligibleGain", "NumericalError",
+    "ObjectiveError", "Optimizer", "Patience", "Progress", "Real", "Smoothness", "Space", "State", "StateError",
+    "StorageError", "Study", "StudyError", "Target", "Trial", "TrialError", "VsboError", "WallClock", "__version__",
+    "maximize", "minimize",
 ]  # fmt: skip
 
 

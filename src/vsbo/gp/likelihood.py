@@ -44,15 +44,9 @@ class Hyperparameters:
         """The same, for some of the variables."""
         return Hyperparameters(frozen(self.lengthscales[list(variables)]), self.outputscale, self.noise)
 
-    def to_plain(self) -> dict[str, Any]:
-        """As JSON-able values."""
-        return {
-            "lengthscales": self.lengthscales.tolist(), "outputscale": self.outputscale, "noise": self.noise
-        }  # fmt: skip
-
     @classmethod
     def from_plain(cls, plain: dict[str, Any]) -> "Hyperparameters":
-        """The inverse of `to_plain`."""
+        """From plain values, as an event has them."""
         return cls(frozen(plain["lengthscales"]), plain["outputscale"], plain["noise"])
 
 

@@ -1,0 +1,1 @@
+"""What keeping a search in a file costs: `python -m benchmarks.storage`."""
