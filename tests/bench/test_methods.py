@@ -65,8 +65,8 @@ class TestContract:
         assert (X >= 0.0).all()
         assert (X <= 1.0).all()
         told = np.vstack([initial(), X])
-        # Clipping sends different points of REMBO's search to one point of the cube.
-        if not name.startswith("rembo"):
+        # Different points of an embedding may be one point of the cube: REMBO clips, HeSBO may leave a dimension unused.
+        if not name.startswith(("rembo", "hesbo")):
             assert len(np.unique(told, axis=0)) == len(told)
 
     def test_same_seed_same_points(self, name):
