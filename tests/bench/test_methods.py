@@ -65,7 +65,7 @@ class TestContract:
         assert (X >= 0.0).all()
         assert (X <= 1.0).all()
         told = np.vstack([initial(), X])
-        # Different points of an embedding may be one point of the cube: REMBO clips, HeSBO may leave a dimension unused.
+        # Different points of an embedding may be one point of the cube: REMBO clips, HeSBO may not use a dimension.
         if not name.startswith(("rembo", "hesbo")):
             assert len(np.unique(told, axis=0)) == len(told)
 
