@@ -171,7 +171,7 @@ class Study:
 
     @property
     def selected(self) -> tuple[Any, ...]:
-        """The variables the search works on now: names, or indices in an unnamed space."""
+        """The variables that the search has picked out by now: names, or indices in an unnamed space."""
         return self._known().selected
 
     @property

@@ -156,7 +156,7 @@ def study_data(study: Study) -> dict[str, Any]:
         "failed": sum(trial.status == "failed" for trial in trials),
         "pending": [trial.number for trial in trials if trial.status == "pending"],
         "best": None if best is None else trial_data(best),
-        "selected": [study.space.names[j] for j in study.state.active],
+        "selected": [study.space.names[j] for j in study.state.selected],
         "progress": [{"number": t.number, "value": t.y} for t in _improvements(finished, study.direction)],
         "failures": [{"number": t.number, "reason": t.reason} for t in finished if t.status == "failed"],
     }
@@ -174,7 +174,7 @@ def importance_data(study: Study) -> list[dict[str, Any]]:
     """The variables, the most important first: name, share of the whole, whether the search works on it now."""
     shares = study.importance
     named = shares if isinstance(shares, dict) else dict(zip(study.space.names, shares.tolist(), strict=True))
-    selected = {study.space.names[j] for j in study.state.active}
+    selected = {study.space.names[j] for j in study.state.selected}
     ranked = sorted(named.items(), key=lambda item: -item[1])
     return [{"variable": name, "share": share, "selected": name in selected} for name, share in ranked]
 
