@@ -199,8 +199,8 @@ def call(f: Callable[[Any], Any], argument: Any) -> float:
     """
     try:
         value = f(argument)
-    except ObjectiveError:
-        raise  # its own words are meant for the user already
+    except (ObjectiveError, NotStarted):
+        raise  # their own words are meant for the user already
     except Exception as error:
         raise ObjectiveError(describe(error)) from None
     try:

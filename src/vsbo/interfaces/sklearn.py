@@ -101,7 +101,7 @@ class VSBOSearchCV(BaseSearchCV):  # type: ignore[misc, unused-ignore]
     def fit(self, X: Any, y: Any = None, **params: Any) -> "VSBOSearchCV":
         """Run the search, and fit the best candidate on all data; arguments as for RandomizedSearchCV."""
         self._broken: list[tuple[int, dict[str, Any]]] = []  # candidates none of whose fits succeeded, and where
-        self._formatted: Any = ()
+        self._formatted: list[Any] = []
         try:
             super().fit(X, y, **params)
             if len(self.cv_results_["params"]) < self.n_iter:  # the last ones failed
@@ -162,7 +162,7 @@ class VSBOSearchCV(BaseSearchCV):  # type: ignore[misc, unused-ignore]
         self, candidate_params: list[dict[str, Any]], n_splits: int, out: list[dict[str, Any]], more_results: Any = None
     ) -> dict[str, Any]:
         """Called by fit: with the candidates that scikit-learn gave up, in the order in which all were tried."""
-        self._formatted = (candidate_params, n_splits, out, more_results)
+        self._formatted = [candidate_params, n_splits, out, more_results]
         params, rows = list(candidate_params), list(out)
         for where, broken in self._broken:
             failed = [_without_score(row, self.error_score) for row in out[:n_splits]]
