@@ -91,7 +91,7 @@ def run(
     if budget is None:
         raise InputError(f"{file}: study.budget is missing; set it, or give --budget")
     with _opened(described) as study, _signals() as caught, _cluster(dask) as client:
-        line = display.ProgressLine(study, budget, workers or sum(client.nthreads().values()))
+        line = display.ProgressLine(study, budget, workers or max(1, sum(client.nthreads().values())))
         with display.stdout_for_data() if as_json else contextlib.nullcontext(), line.shown():
             try:
                 outcome = _evaluate(described, study, budget, workers, client, line.update)

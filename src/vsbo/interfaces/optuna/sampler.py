@@ -16,7 +16,7 @@ from optuna.trial import FrozenTrial, TrialState
 from vsbo.config import Config, as_whole
 from vsbo.errors import InputError
 from vsbo.interfaces.optuna.axes import Axes
-from vsbo.interfaces.optuna.search import ReadAnew, Search, search_key
+from vsbo.interfaces.optuna.search import ReadAnew, Search
 from vsbo.rng import seed_from
 from vsbo.state import Direction
 
@@ -118,13 +118,11 @@ class VSBOSampler(BaseSampler):
         return params
 
     def _caught_up(self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]) -> Search:
-        axes = Axes(search_space)
         direction: Direction = "maximize" if study.direction == StudyDirection.MAXIMIZE else "minimize"
-        key = search_key(axes, direction, self._config)
         memory = self._memory(study)
         trials = study.get_trials(deepcopy=False)
         search, memory.search = memory.search, None  # whatever happens now, nothing half done is kept
-        if search is not None and search.key == key:
+        if search is not None and search.is_over(search_space, direction):
             try:
                 search.take_in(trials, trial.number)
             except ReadAnew:
@@ -132,7 +130,7 @@ class VSBOSampler(BaseSampler):
         else:
             search = None
         if search is None:
-            search = Search(axes, direction, self._config, self._seed, key)
+            search = Search(search_space, direction, self._config, self._seed)
             search.take_in(trials, trial.number)
         memory.search = search
         return search

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
 from vsbo.arrays import Array, frozen
@@ -48,8 +49,12 @@ class Search:
     seed: None for the seed of the study's first record, or one of its own if there is none.
     """
 
-    def __init__(self, axes: Axes, direction: Direction, config: Config, seed: int | None, key: str) -> None:
-        self.axes, self.key = axes, key
+    def __init__(
+        self, distributions: Mapping[str, BaseDistribution], direction: Direction, config: Config, seed: int | None
+    ) -> None:
+        self._over = dict(distributions), direction
+        self.axes = axes = Axes(distributions)
+        self.key = search_key(axes, direction, config)
         self._seed = seed
         self._sign = 1.0 if direction == "maximize" else -1.0
         self.state = State.new(axes.space, direction, seed or 0, config)
@@ -59,6 +64,10 @@ class Search:
         self._news: list[int] = []  # of those, since the last proposal
         self._base = -1  # Optuna's number of the trial with the last selection
         self._fresh = True
+
+    def is_over(self, distributions: Mapping[str, BaseDistribution], direction: Direction) -> bool:
+        """Whether it searches this space in this direction."""
+        return self._over == (distributions, direction)
 
     # -------------------------------------------------------------------------------------------------- reading
 
