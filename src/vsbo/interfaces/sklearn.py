@@ -102,12 +102,13 @@ class VSBOSearchCV(BaseSearchCV):  # type: ignore[misc, unused-ignore]
         """Run the search, and fit the best candidate on all data; arguments as for RandomizedSearchCV."""
         self._broken: list[tuple[int, dict[str, Any]]] = []  # candidates none of whose fits succeeded, and where
         self._formatted: list[Any] = []
+        self._folds = 0  # until the first candidate is scored
         try:
             super().fit(X, y, **params)
             if len(self.cv_results_["params"]) < self.n_iter:  # the last ones failed
                 self.cv_results_ = self._format_results(*self._formatted)
         finally:
-            del self._broken, self._formatted
+            del self._broken, self._formatted, self._folds
         return self
 
     def _run_search(self, evaluate_candidates: Callable[[Iterable[dict[str, Any]]], dict[str, Any]]) -> None:
@@ -119,10 +120,10 @@ class VSBOSearchCV(BaseSearchCV):  # type: ignore[misc, unused-ignore]
         candidates = _Candidates(self.param_distributions)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         optimizer = Optimizer(candidates.space, direction="maximize", seed=seed, config=self.config)
-        at_once = self.n_points or math.ceil(effective_n_jobs(self.n_jobs) / self.n_splits_)
-        done = 0
+        jobs, done = effective_n_jobs(self.n_jobs), 0
         try:
             while done < self.n_iter:
+                at_once = self.n_points or math.ceil(jobs / (self._folds or jobs))
                 trials = [optimizer.ask() for _ in range(min(at_once, self.n_iter - done))]
                 batch = [candidates.params(trial.params) for trial in trials]
                 scores = self._scores(evaluate_candidates, batch, done, self.n_iter, optimizer)
@@ -162,6 +163,7 @@ class VSBOSearchCV(BaseSearchCV):  # type: ignore[misc, unused-ignore]
         self, candidate_params: list[dict[str, Any]], n_splits: int, out: list[dict[str, Any]], more_results: Any = None
     ) -> dict[str, Any]:
         """Called by fit: with the candidates that scikit-learn gave up, in the order in which all were tried."""
+        self._folds = n_splits
         self._formatted = [candidate_params, n_splits, out, more_results]
         params, rows = list(candidate_params), list(out)
         for where, broken in self._broken:

@@ -259,7 +259,7 @@ def test_a_pruned_trial_has_the_value_it_reported_last():
 def test_constraints_are_recorded_and_violations_avoided():
     def objective(trial):
         value = reals(trial)
-        trial.set_constraint("c", trial.params["x0"] - 0.0)  # the unconstrained minimum, 0.3, is forbidden
+        trial.set_constraint("c", trial.params["x0"])  # the unconstrained minimum, 0.3, is forbidden
         return value
 
     of_study = study(sampler=sampler())

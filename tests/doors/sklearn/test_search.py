@@ -1,4 +1,4 @@
-"""VSBOSearchCV, with scikit-learn's own checks and beside RandomizedSearchCV."""
+"""VSBOSearchCV, beside RandomizedSearchCV."""
 
 import pickle
 import warnings
@@ -9,13 +9,11 @@ from scipy.stats import loguniform, norm, poisson, randint, uniform
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.exceptions import FitFailedWarning
-from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import RandomizedSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import check_supervised_y_2d, parametrize_with_checks
 
 from vsbo import Choice, Config, Fixed, InputError, Integer, Real
 from vsbo.interfaces.sklearn import VSBOSearchCV, _Candidates
@@ -28,31 +26,6 @@ def tree_search(distributions=None, **more):
     distributions = distributions or {"max_depth": Integer(1, 8), "min_samples_leaf": randint(1, 20)}
     settings = {"n_iter": 8, "cv": 3, "random_state": 0, "config": SMALL} | more
     return VSBOSearchCV(DecisionTreeClassifier(random_state=0), distributions, **settings)
-
-
-#: Few candidates, for checks that fit again and again.
-TWO = {"n_iter": 2, "cv": 2, "random_state": 0, "error_score": "raise"}
-#: RandomizedSearchCV does not pass it either, as the test below shows: a warning of Ridge's comes once a fold.
-NOT_PASSED = {"check_supervised_y_2d": "DataConversionWarning not caught"}
-
-
-@pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks(
-    [
-        VSBOSearchCV(Ridge(), {"alpha": uniform(0.1, 1)}, **TWO),
-        VSBOSearchCV(LogisticRegression(), {"C": loguniform(0.1, 1)}, **TWO),
-    ],
-    expected_failed_checks=lambda search: NOT_PASSED if isinstance(search.estimator, Ridge) else {},
-)
-def test_scikit_learns_own_checks(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_what_is_not_passed_randomized_search_does_not_pass_either():
-    theirs = RandomizedSearchCV(Ridge(), {"alpha": uniform(0.1, 1)}, **TWO)
-    with pytest.raises(AssertionError):
-        check_supervised_y_2d("RandomizedSearchCV", theirs)
 
 
 def test_it_gives_all_that_randomized_search_gives():
