@@ -462,6 +462,32 @@ def test_workers_that_select_at_the_same_time_agree_on_one_selection(monkeypatch
     assert len(state_of(first).finished) == 28
 
 
+def test_a_point_that_another_process_publishes_meanwhile_is_not_asked_twice(monkeypatch):
+    """The other's record appears between our reading and our publishing; its point is ours, so we take another."""
+    of_study = study(sampler=sampler())
+    of_study.optimize(reals, n_trials=8)
+    own = of_study.ask()
+    theirs = of_study.ask()
+    before = [trial for trial in of_study.get_trials() if trial.number not in (own.number, theirs.number)]
+    search = of_study.sampler._caught_up(of_study, own._cached_frozen_trial, REALS)
+    wanted, record = search.copy().propose(own._cached_frozen_trial)
+    for key, piece in record.to_attributes().items():
+        of_study._storage.set_trial_system_attr(theirs._trial_id, key, piece)
+    reads = []
+
+    def late(**_):
+        reads.append(1)
+        return before if len(reads) == 1 else optuna.study.Study.get_trials(of_study, deepcopy=False)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(of_study, "get_trials", late)
+        found = of_study.sampler.sample_relative(of_study, own._cached_frozen_trial, REALS)
+    assert len(reads) >= 3
+    assert max(abs(found[name] - wanted[name]) for name in REALS) > 1e-3
+    kept = Record.from_attributes(of_study.trials[own.number].system_attrs)
+    assert Axes(REALS).params(kept.events[-1].x) == found
+
+
 def two_processes(url, trials=10):
     """Two workers of one study, each its own process; checks that nothing was lost and nothing asked twice."""
     optuna.create_study(storage=url, study_name="study")

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
 from optuna.search_space import IntersectionSearchSpace
@@ -14,11 +15,17 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from vsbo.config import Config, as_whole
+from vsbo.data import is_new
 from vsbo.errors import InputError
 from vsbo.interfaces.optuna.axes import Axes
+from vsbo.interfaces.optuna.record import Record
 from vsbo.interfaces.optuna.search import ReadAnew, Search
 from vsbo.rng import seed_from
-from vsbo.state import Direction
+from vsbo.state import Asked, Direction
+
+#: Proposals for one trial, while other processes publish the same point at the same moment; and how near is the same,
+#: in units of the cube.
+ATTEMPTS, SAME = 3, 1e-3
 
 _logger = logging.getLogger("optuna.vsbo")
 
@@ -111,11 +118,27 @@ class VSBOSampler(BaseSampler):
         if not search_space:
             return {}
         with self._lock:  # threads share the sampler; what one proposes, the next knows
-            search = self._caught_up(study, trial, search_space)
-            params, record = search.propose(trial)
-            for key, piece in reversed(record.to_attributes().items()):  # whoever finds the first finds all
-                study._storage.set_trial_system_attr(trial._trial_id, key, piece)
+            for _ in range(ATTEMPTS):
+                search = self._caught_up(study, trial, search_space)
+                before = search.copy()
+                params, record = search.propose(trial)
+                for key, piece in reversed(record.to_attributes().items()):  # whoever finds the first finds all
+                    study._storage.set_trial_system_attr(trial._trial_id, key, piece)
+                if not self._is_taken(study, trial, before, record):
+                    break
+                self._memory(study).search = before
         return params
+
+    def _is_taken(self, study: Study, trial: FrozenTrial, before: Search, record: Record) -> bool:
+        """Whether another process has published the same point while this one was computing it."""
+        known = len(before.state.evaluations)
+        try:
+            before.take_in(study.get_trials(deepcopy=False), trial.number)
+        except ReadAnew:
+            return False
+        others = [evaluation.x for evaluation in before.state.evaluations[known:]]
+        asked = record.events[-1]
+        return bool(others) and isinstance(asked, Asked) and not is_new(asked.x, np.array(others), SAME)
 
     def _caught_up(self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]) -> Search:
         direction: Direction = "maximize" if study.direction == StudyDirection.MAXIMIZE else "minimize"

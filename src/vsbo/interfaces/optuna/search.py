@@ -4,6 +4,7 @@ A trial that we proposed brings its record (what was told before, fits, selectio
 its point only. What the records say is taken over, never computed again.
 """
 
+import copy
 import hashlib
 import json
 import math
@@ -68,6 +69,13 @@ class Search:
     def is_over(self, distributions: Mapping[str, BaseDistribution], direction: Direction) -> bool:
         """Whether it searches this space in this direction."""
         return self._over == (distributions, direction)
+
+    def copy(self) -> "Search":
+        """As it is now, whatever becomes of this one."""
+        other = copy.copy(self)
+        other._ours, other._theirs = dict(self._ours), list(self._theirs)
+        other._settled, other._news = set(self._settled), list(self._news)
+        return other
 
     # -------------------------------------------------------------------------------------------------- reading
 
