@@ -10,8 +10,8 @@ from vsbo.data import standardize
 from vsbo.explain.chain import walk
 from vsbo.explain.features import Basis, bases_of, feature_matrix
 from vsbo.explain.importance import CALLED, LEVEL, Effect, Importance, Trend, VariableImportance
-from vsbo.explain.shares import Shares, draw_shares, quantile
-from vsbo.explain.sparse import NOISES, rotate
+from vsbo.explain.shares import Draws, Posterior, draw_posterior, quantile
+from vsbo.explain.sparse import Groups, rotate
 from vsbo.linalg import single_thread
 from vsbo.rng import Purpose, stream
 from vsbo.space import Choice
@@ -24,7 +24,9 @@ LEADING = 20
 #: Fewer evaluations than this say nothing.
 LEAST = 4
 #: Jumps: before anything counts, and then.
-BURN_IN, STEPS = 40, 200
+BURN_IN, STEPS = 25, 100
+#: Functions of a variable that the walk looks at.
+COARSE = 6
 #: Of more evaluations so many are used: the best quarter of it, and others at random.
 MOST = 1000
 
@@ -51,24 +53,27 @@ def importance_of(state: State) -> Importance:
     with single_thread(), np.errstate(all="ignore"):
         bases = bases_of(state.space, X)
         features = feature_matrix(bases, X)
-        data = rotate(features, z, np.array([basis.ordered for basis in bases]))
-        visits = walk(data, BURN_IN, STEPS, rng)
-        shares = draw_shares(visits, *_box(bases, best, features.shape[2]), rng)
-    weights = np.array([visit.weight for visit in visits])
-    noise = float(weights @ np.array([NOISES[visit.model.noise] for visit in visits]) / weights.sum())
+        ordered = np.array([basis.ordered for basis in bases])
+        # A choice without order has no first functions: the walk needs all of them.
+        few = max([COARSE, *(basis.size for basis in bases if not basis.ordered)])
+        groups = Groups(rotate(features, z), features[:, :, :few], ordered, range(state.D))
+        visits, doubts = walk(groups, BURN_IN, STEPS, rng)
+        found = draw_posterior(visits, doubts, features, ordered, _box(bases, best, features.shape[2]), rng)
     scale = float(np.std(y, ddof=1)) * (1.0 if state.direction == "maximize" else -1.0)
-    variables = _variables(state, shares, bases)
+    variables = _variables(state, found, bases)
     leading = [one for one in sorted(variables, key=lambda one: one.rank)[:LEADING] if one.share > 0.0]
-    m = len(shares.joint)
+    inside, outside = found.whole.shares(found.is_in, doubting=False)
+    seen = np.where(found.is_in, found.whole.main, 0.0).sum(axis=1) + found.whole.rest
+    m = len(seen)
     return Importance(
         variables=variables,
         n=len(done),
         selections=len(state.selections),
-        noise=noise,
-        unseen=float(shares.unseen.mean()),
-        draws=frozen(shares.joint),
+        noise=float(found.noise.mean()),
+        unseen=float((found.unseen / seen).mean()),
+        draws=frozen(np.where(found.is_in, inside, outside)),
         weights=frozen(np.full(m, 1.0 / m)),
-        effects=tuple(_effect(state, bases[one.index], one.index, shares, scale) for one in leading),
+        effects=tuple(_effect(state, bases[one.index], one.index, found, scale) for one in leading),
         seconds=time.perf_counter() - began,
     )
 
@@ -82,54 +87,62 @@ def _box(bases: Sequence[Basis], best: Array, R: int) -> tuple[Array, Array]:
     return means, covariances
 
 
-def _variables(state: State, shares: Shares, bases: Sequence[Basis]) -> tuple[VariableImportance, ...]:
-    global_ = _summary(shares.inside, shares.outside, shares.p_in, shares.even)
-    local = _summary(shares.local_inside, shares.local_outside, shares.p_in, shares.even)
+def _variables(state: State, found: Posterior, bases: Sequence[Basis]) -> tuple[VariableImportance, ...]:
+    whole, local = _summary(found, found.whole), _summary(found, found.local)
+    p_in = _sigmoid(found.log_odds + found.log_factor)
     # In the model with its main effect, or by a pair.
-    probability = np.where(shares.outside > 0.0, 1.0, shares.p_in).mean(axis=0)
+    probability = np.where(found.whole.pair > 0.0, 1.0, p_in).mean(axis=0)
+    by_pairs = np.mean(found.whole.shares(found.is_in, doubting=False)[1], axis=0)
     rank = np.empty(state.D, dtype=int)
-    rank[np.argsort(-global_[0], kind="stable")] = np.arange(1, state.D + 1)
+    rank[np.argsort(-whole[0], kind="stable")] = np.arange(1, state.D + 1)
     sign = 1.0 if state.direction == "maximize" else -1.0
     chosen: list[list[int]] = [[] for _ in range(state.D)]
     for event in state.log:
         if isinstance(event, Selected):
             for j in event.active:
                 chosen[j].append(event.n)
-    found = []
+    variables = []
     for j, name in enumerate(state.space.names):
         variable = state.space.variables[name]
-        trend, sure = _trend(shares.beta[:, j], shares.p_in[:, j], sign)
+        trend, sure = _trend(found.beta[:, j], p_in[:, j], sign)
         # Most of its share comes with others.
-        if shares.outside[:, j].mean() > 0.5 * global_[0][j] > 0.0:
-            trend, sure = "interacts", float((shares.outside[:, j] > 0.0).mean())
+        if by_pairs[j] > 0.5 * whole[0][j] > 0.0:
+            trend, sure = "interacts", float((found.whole.pair[:, j] > 0.0).mean())
         if isinstance(variable, Choice) and not bases[j].ordered:
             trend, sure = "levels", 1.0
-        found.append(
+        variables.append(
             VariableImportance(
                 index=j, name=name, rank=int(rank[j]),
-                share=float(global_[0][j]), low=float(global_[1][j]), high=float(global_[2][j]),
+                share=float(whole[0][j]), low=float(whole[1][j]), high=float(whole[2][j]),
                 probability=float(probability[j]), important=bool(probability[j] >= CALLED),
                 local_share=float(local[0][j]), local_low=float(local[1][j]), local_high=float(local[2][j]),
                 direction=trend, direction_probability=sure,
                 selected=j in state.active, selected_at=tuple(chosen[j]),
             )
         )  # fmt: skip
-    return tuple(found)
+    return tuple(variables)
 
 
-def _summary(inside: Array, outside: Array, p_in: Array, even: Array) -> tuple[Array, Array, Array]:
+def _summary(found: Posterior, draws: Draws) -> tuple[Array, Array, Array]:
     """Mean, low and high (D,) of a share. low doubts a variable as the prior does, for which most have no effect; high
-    gives it even odds: what it may have at most is not to depend on how many others there are.
+    gives it, and its likeliest pair, even odds: what it may have at most is not to depend on how many others there are.
     """
-    mean = (p_in * inside + (1.0 - p_in) * outside).mean(axis=0)
-    values = np.vstack([inside, outside])
     tail = 0.5 * (1.0 - LEVEL)
-    low = quantile(values, np.vstack([p_in, 1.0 - p_in]), tail)
-    log_weight, factor = even[:, 0], even[:, 1]
-    weight = np.exp(log_weight - log_weight.max(axis=0))
-    odds_even = 0.5 * (1.0 + np.tanh(0.5 * factor))
-    high = quantile(values, np.vstack([weight * odds_even, weight * (1.0 - odds_even)]), 1.0 - tail)
+    inside, outside = draws.shares(found.is_in, doubting=False)
+    p_in = _sigmoid(found.log_odds + found.log_factor)
+    mean = (p_in * inside + (1.0 - p_in) * outside).mean(axis=0)
+    low = quantile(np.vstack([inside, outside]), np.vstack([p_in, 1.0 - p_in]), tail)
+    # With even odds for this variable alone the rest of a model weighs (1 + BF) / (1 + odds BF) as much.
+    log_weight = np.logaddexp(0.0, found.log_factor) - np.logaddexp(0.0, found.log_odds + found.log_factor)
+    weight, even = np.exp(log_weight - log_weight.max(axis=0)), _sigmoid(found.log_factor)
+    weights = np.vstack([weight * even, weight * (1.0 - even)])
+    high = quantile(np.vstack(draws.shares(found.is_in, doubting=True)), weights, 1.0 - tail)
     return mean, np.minimum(low, mean), np.maximum(high, mean)
+
+
+def _sigmoid(x: Array) -> Array:
+    value: Array = 0.5 * (1.0 + np.tanh(0.5 * x))
+    return value
 
 
 def _trend(beta: Array, p_in: Array, sign: float) -> tuple[Trend, float]:
@@ -144,9 +157,9 @@ def _trend(beta: Array, p_in: Array, sign: float) -> tuple[Trend, float]:
     return ("rises", rises) if rises >= 0.5 else ("falls", 1.0 - rises)
 
 
-def _effect(state: State, basis: Basis, j: int, shares: Shares, scale: float) -> Effect:
+def _effect(state: State, basis: Basis, j: int, found: Posterior, scale: float) -> Effect:
     """The main effect as the draws' own models have it, in the user's units."""
-    beta = np.where(shares.is_in[:, j, None], shares.beta[:, j, : basis.size], 0.0)
+    beta = np.where(found.is_in[:, j, None], found.beta[:, j, : basis.size], 0.0)
     curves = scale * beta @ basis.at(basis.grid).T
     low, high = np.quantile(curves, [0.5 * (1.0 - LEVEL), 0.5 * (1.0 + LEVEL)], axis=0)
     points = np.full((len(basis.grid), state.D), 0.5)

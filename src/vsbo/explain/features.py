@@ -18,8 +18,8 @@ from numpy.polynomial.legendre import leggauss, legvander
 from vsbo.arrays import Array
 from vsbo.space import Choice, Space, Variable
 
-#: Functions of a real variable: up to degree 6.
-DEGREE = 6
+#: Functions of a real variable: up to this degree.
+DEGREE = 10
 #: Of a choice without order: beyond so many values only those seen most get contrasts of their own.
 MOST_CONTRASTS = 12
 #: A whole number with more levels than this is treated as real.

@@ -6,15 +6,15 @@ y (n,) standardized. A group g is a variable (its R functions, `features`) or a 
 lambda_g = amplitude * decay: one of GRID, with equal prior weights. r stands for what is spread over variables that are
 not in S, so that what is found is not taken for all there is: K is the kernel of small effects of all variables.
 
-Everything but S is integrated in closed form. Rotated into the eigenvectors of K (the constant c is projected out with
-them), K is diagonal for any v and s, and a change of S costs products with the few columns of the groups in S:
-with B = diag(d), F the scaled columns of S, C = I + F' B^-1 F = L L',
+Everything but S, the lambdas, s and v is integrated in closed form. Rotated into the eigenvectors of K (the constant c
+is projected out with them), K is diagonal for any v and s, and a change of S costs products with the few columns of the
+groups in S: with B = diag(s + v e), F the scaled columns of S, C = I + F' B^-1 F = L L', M = B + F F',
 
-    A_g = Phi_g' M^-1 Phi_g = Phi_g' B^-1 Phi_g - (..)'(..),    b_g = Phi_g' M^-1 y        M = B + F F'
+    A_g = Phi_g' M^-1 Phi_g = Phi_g' B^-1 Phi_g - T'T,   T = L^-1 F' B^-1 Phi_g,     b_g = Phi_g' M^-1 y
 
-and by them the factor by which the evidence of the model changes if g joins with lambda,
+and by them the factor by which the evidence of the model changes if g joins with lambda = l^2,
 
-    log BF = -1/2 log det(I + l A l) + 1/2 b' l (I + l A l)^-1 l b,     l = sqrt(lambda)
+    log BF = -1/2 log det(I + l A l) + 1/2 b' l (I + l A l)^-1 l b
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,245 +29,283 @@ from vsbo.linalg import cholesky, solve_lower
 #: A group: a variable (j,) or a pair (j, k), j < k.
 Key = tuple[int, ...]
 
-#: Variance of an effect, as parts of the variance of y, and the factor from one function to the next.
-AMPLITUDES = (0.01, 0.04, 0.16, 0.64)
-DECAYS = (0.1, 0.35, 0.8)
+#: Variance of an effect, as parts of the variance of y, and the factor from one function's to the next's.
+AMPLITUDES = (0.02, 0.12, 0.7)
+DECAYS = (0.15, 0.6)
 GRID = tuple((amplitude, decay) for decay in DECAYS for amplitude in AMPLITUDES)
-#: The products of a pair: functions (a, b), degree at most 4 together.
-PAIR = ((0, 0), (0, 1), (1, 0), (1, 1), (0, 2), (2, 0))
+#: The products of a pair: functions (a, b) of the first four of each, by degree; as many as a group has columns.
+FIRST = 4
+PAIR = tuple(sorted(((a, b) for a in range(FIRST) for b in range(FIRST)), key=lambda ab: (sum(ab), abs(ab[0] - ab[1]))))
 #: Weights of line and bend in K.
 SPREAD = (0.8, 0.2)
-#: s and v: steps of a factor; v may be (almost) nothing.
+#: Values of s, and of v as parts of s D / n: beyond that an effect of variance v / D would stand out by itself.
 NOISES = tuple(float(x) for x in np.geomspace(1e-3, 1.0, 14))
-SPREADS = (1e-6, *(float(x) for x in np.geomspace(1e-2, 1.0, 9)))
+SPREADS = (0.02, 0.25, 0.5, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Rotated:
-    """The data in the eigenvectors of K, m = n - 1. y (m,); e (m,): eigenvalues of K; E (n, m); features (n, D, R);
-    Phi (m, D * R): rotated features; lambdas (D, G, R): prior variances.
+class Rotation:
+    """The eigenvectors E (n, m) of K, m = n - 1, its eigenvalues e (m,), and y (m,) along them; D: variables."""
+
+    E: Array
+    e: Array
+    y: Array
+    D: int
+
+    def unseen(self, noise: int, spread: int) -> float:
+        """v; indices into NOISES and SPREADS."""
+        return SPREADS[spread] * NOISES[noise] * self.D / len(self.y)
+
+    def inverse(self, noise: int, spread: int) -> Array:
+        """The diagonal (m,) of B^-1."""
+        inverse: Array = 1.0 / (NOISES[noise] + self.unseen(noise, spread) * self.e)
+        return inverse
+
+
+def rotate(features: Array, y: Array) -> Rotation:
+    """From features (n, D, R), of which K takes the first two, and y (n,) standardized."""
+    n, D, _ = features.shape
+    Z = (features[:, :, : len(SPREAD)] * np.sqrt(np.array(SPREAD) / D)).reshape(n, -1)
+    # Columns 1 ... n - 1 of the reflection that takes the first axis to the constant: orthogonal to it.
+    u = np.full(n, 1.0 / np.sqrt(n))
+    u[0] -= 1.0
+    H = (np.eye(n) - np.outer(u, u) * (2.0 / (u @ u)))[:, 1:]
+    HZ = H.T @ Z
+    e, turn = np.linalg.eigh(HZ @ HZ.T)
+    E = H @ turn
+    return Rotation(E, np.maximum(e, 0.0), E.T @ y, D)
+
+
+class Groups:
+    """Groups that may join: N of them, with R columns each; the variables first, then the pairs chosen so far.
+
+    keys: as Key; Phi (m, N R): rotated columns; roots (N, G, R): l, the square roots of the prior variances.
+    What can be kept of products with B^-1 while s and v stay is kept.
     """
 
-    y: Array
-    e: Array
-    E: Array
-    features: Array
-    Phi: Array
-    lambdas: Array
-
-    @property
-    def D(self) -> int:
-        """Variables."""
-        return self.features.shape[1]
-
-    @property
-    def R(self) -> int:
-        """Functions a variable."""
-        return self.features.shape[2]
-
-    def pair(self, j: int, k: int) -> Array:
-        """Rotated products of the pair: (m, R)."""
-        F = self.features
-        products = np.zeros((F.shape[0], self.R))
-        for column, (a, b) in enumerate(PAIR):
-            products[:, column] = F[:, j, a] * F[:, k, b]
-        return self.E.T @ products
-
-    def pair_lambdas(self, j: int, k: int) -> Array:
-        """(G, R): lambda of a product is the product of the lambdas' shapes; of functions that are not there, 0."""
-        there = self.lambdas[[j, k], 0, :3] > 0.0
-        shape = np.zeros((len(GRID), self.R))
-        for column, (a, b) in enumerate(PAIR):
-            if there[0, a] and there[1, b]:
-                shape[:, column] = [decay ** (a + b) for _, decay in GRID]
-        return np.array([amplitude for amplitude, _ in GRID])[:, None] * shape / shape.sum(axis=1, keepdims=True)
-
-
-def rotate(features: Array, y: Array, ordered: Array) -> Rotated:
-    """features (n, D, R), y (n,) standardized, ordered (D,): whether functions decay with their number."""
-    n, D, R = features.shape
-    weights = np.sqrt(np.array(SPREAD) / D)
-    Z = (features[:, :, : len(SPREAD)] * weights).reshape(n, -1)
-    Z = Z - Z.mean(axis=0)
-    e, E = np.linalg.eigh(Z @ Z.T)
-    # The constant is an eigenvector with eigenvalue 0: E without it spans what is orthogonal to it.
-    E = E[:, np.abs(E.sum(axis=0)).argsort(kind="stable")]
-    Q, _ = np.linalg.qr(np.column_stack([np.ones(n), E[:, : n - 1]]))
-    E = Q[:, 1:]
-    e, turn = np.linalg.eigh((E.T @ Z) @ (E.T @ Z).T)
-    E = E @ turn
-    Phi = E.T @ features.reshape(n, D * R)
-    return Rotated(E.T @ y, np.maximum(e, 0.0), E, features, Phi, _lambdas(features, ordered))
-
-
-def _lambdas(features: Array, ordered: Array) -> Array:
-    _, D, R = features.shape
-    there = (features != 0.0).any(axis=0)
-    shape = np.empty((D, len(GRID), R))
-    for g, (_, decay) in enumerate(GRID):
-        shape[:, g] = np.where(ordered[:, None], decay ** np.arange(R), 1.0) * there
-    total = shape.sum(axis=2, keepdims=True)
-    amplitudes = np.array([amplitude for amplitude, _ in GRID])[None, :, None]
-    lambdas: Array = amplitudes * shape / np.where(total > 0.0, total, 1.0)
-    return lambdas
-
-
-def log_factors(A: Array, b: Array, lambdas: Array) -> Array:
-    """log BF (N, G) of A (N, R, R), b (N, R), lambdas (N, G, R): a Cholesky factor of I + l A l, all at once."""
-    N, G, R = lambdas.shape
-    root = np.sqrt(lambdas)
-    # (R, R, N, G): the pivots go along the first axes, the many along the last.
-    L = np.empty((R, R, N, G))
-    for i in range(R):
-        for k in range(i + 1):
-            L[i, k] = A[:, i, k, None] * root[:, :, i] * root[:, :, k]
-        L[i, i] += 1.0
-    z = (b[:, None, :] * root).transpose(2, 0, 1).copy()
-    log_det = np.zeros((N, G))
-    square = np.zeros((N, G))
-    for i in range(R):
-        pivot = L[i, i]
-        log_det += np.log(pivot)
-        square += z[i] ** 2 / pivot
-        for k in range(i + 1, R):
-            factor = L[k, i] / pivot
-            z[k] -= factor * z[i]
-            for h in range(i + 1, k + 1):
-                L[k, h] -= factor * L[h, i]
-    return 0.5 * (square - log_det)
-
-
-def without_itself(A: Array, b: Array, lambdas: Array) -> tuple[Array, Array]:
-    """A (R, R), b (R,) of a group in S as they would be without it: (I - A lambda)^-1 A, (I - A lambda)^-1 b."""
-    solved = np.linalg.solve(np.eye(len(b)) - A * lambdas, np.column_stack([A, b]))
-    return 0.5 * (solved[:, :-1] + solved[:, :-1].T), solved[:, -1]
-
-
-class Workbench:
-    """The columns of groups and what can be kept of their products while s and v stay."""
-
-    def __init__(self, data: Rotated) -> None:
-        self.data = data
-        self._pairs: dict[Key, tuple[Array, Array]] = {}
+    def __init__(self, rotation: Rotation, features: Array, ordered: Array, variables: Sequence[int]) -> None:
+        """features (n, k, R) of these k variables; ordered (k,): whether a variable's functions get less likely."""
+        n, self.k, self.R = features.shape
+        self.rotation, self.features = rotation, features
+        self.column = {j: i for i, j in enumerate(variables)}
+        self.keys: list[Key] = [(j,) for j in variables]
+        self.index = {key: i for i, key in enumerate(self.keys)}
+        self.Phi = np.asfortranarray(rotation.E.T @ features.reshape(n, -1))
+        self.roots = _roots(_shape(features, ordered))
         self._at: tuple[int, int] | None = None
 
+    def set_pairs(self, keys: Sequence[Key]) -> None:
+        """The pairs that may join from now on."""
+        k = self.k
+        products = [self.rotation.E.T @ self.products(*pair) for pair in keys]
+        self.keys = self.keys[:k] + list(keys)
+        self.index = {key: i for i, key in enumerate(self.keys)}
+        self.Phi = np.asfortranarray(np.column_stack([self.Phi[:, : k * self.R], *products]))
+        self.roots = np.concatenate([self.roots[:k], *(self.pair_roots(*pair)[None] for pair in keys)])
+        self._at = None
+        self.__dict__.pop("outer", None)
+
+    def products(self, j: int, k: int) -> Array:
+        """Of a pair: (n, R)."""
+        F, one, other = self.features, self.column[j], self.column[k]
+        products = np.zeros((len(F), self.R))
+        for column, (a, b) in enumerate(PAIR[: self.R]):
+            products[:, column] = F[:, one, a] * F[:, other, b]
+        return products
+
+    def pair_roots(self, j: int, k: int) -> Array:
+        """(G, R): variances fall with the degree; those of functions that a variable does not have are 0."""
+        one, other = self.roots[self.column[j], 0] > 0.0, self.roots[self.column[k], 0] > 0.0
+        shape = np.zeros((1, len(DECAYS), self.R))
+        for column, (a, b) in enumerate(PAIR[: self.R]):
+            if one[a] and other[b]:
+                shape[0, :, column] = np.array(DECAYS) ** (a + b)
+        return _roots(shape)[0]
+
+    @cached_property
+    def outer(self) -> Array:
+        """(R, R, N, G): l_i l_k."""
+        return outer(self.roots)
+
     def turn_to(self, noise: int, spread: int) -> None:
-        """Prepare for B = diag(s + v e)."""
-        if self._at == (noise, spread):
-            return
-        self._at = noise, spread
-        data = self.data
-        self.inverse = inverse_of(data, noise, spread)
-        self.W = data.Phi * self.inverse[:, None]
-        three = (len(data.y), data.D, data.R)
-        self.gram = np.matmul(data.Phi.reshape(three).transpose(1, 2, 0), self.W.reshape(three).transpose(1, 0, 2))
-        self.Wy = self.W.T @ data.y
-        self._crosses: dict[Key, Array] = {}
+        """Prepare for B; indices into NOISES and SPREADS."""
+        if self._at != (noise, spread):
+            self._at = noise, spread
+            self.W = self.Phi * self.rotation.inverse(noise, spread)[:, None]
+            self.gram = grams(self.Phi, self.W, self.R)
+            self.Wy = (self.W.T @ self.rotation.y).reshape(-1, self.R)
+            self._crosses: dict[Key, Array] = {}
 
     def columns(self, key: Key) -> Array:
         """(m, R)."""
-        R = self.data.R
-        return self.data.Phi[:, key[0] * R : (key[0] + 1) * R] if len(key) == 1 else self._pair(key)[0]
-
-    def lambdas(self, key: Key) -> Array:
-        """(G, R)."""
-        return self.data.lambdas[key[0]] if len(key) == 1 else self._pair(key)[1]
-
-    def _pair(self, key: Key) -> tuple[Array, Array]:
-        if key not in self._pairs:
-            self._pairs[key] = self.data.pair(*key), self.data.pair_lambdas(*key)
-        return self._pairs[key]
+        i = self.index[key]
+        return self.Phi[:, i * self.R : (i + 1) * self.R]
 
     def cross(self, key: Key) -> Array:
-        """(D * R, R): products of all variables' columns with the group's."""
+        """(R, N R): products of the group's columns with all groups'."""
         if key not in self._crosses:
-            self._crosses[key] = self.W.T @ self.columns(key)
+            self._crosses[key] = self.columns(key).T @ self.W
         return self._crosses[key]
 
 
-def inverse_of(data: Rotated, noise: int, spread: int) -> Array:
-    """The diagonal (m,) of B^-1."""
-    inverse: Array = 1.0 / (NOISES[noise] + SPREADS[spread] * data.e)
-    return inverse
+def grams(Phi: Array, W: Array, R: int) -> Array:
+    """Phi_g' W_g (N, R, R) of Phi, W (m, N R)."""
+    m = len(Phi)
+    found: Array = np.matmul(Phi.T.reshape(-1, R, m), W.T.reshape(-1, R, m).transpose(0, 2, 1))
+    return found
+
+
+def outer(roots: Array) -> Array:
+    """(R, R, N, G): l_i l_k of roots (N, G, R)."""
+    first = np.ascontiguousarray(roots.transpose(2, 0, 1))
+    product: Array = first[:, None] * first[None, :]
+    return product
+
+
+def _shape(features: Array, ordered: Array) -> Array:
+    """(k, decays, R): how a variable's variance is spread over its functions, before it is scaled to 1."""
+    there = (features != 0.0).any(axis=0)
+    powers = np.array(DECAYS)[:, None] ** np.arange(features.shape[2])
+    shape: Array = np.where(ordered[:, None, None], powers, 1.0) * there[:, None, :]
+    return shape
+
+
+def _roots(shape: Array) -> Array:
+    """(N, G, R) from shapes (N, decays, R): each sums to 1 and is multiplied by each amplitude."""
+    total = shape.sum(axis=2, keepdims=True)
+    unit = shape / np.where(total > 0.0, total, 1.0)
+    lambdas = unit[:, :, None, :] * np.array(AMPLITUDES)[:, None]
+    roots: Array = np.sqrt(lambdas.reshape(len(shape), len(GRID), -1))
+    return roots
+
+
+def log_factors(A: Array, b: Array, roots: Array, outer: Array) -> Array:
+    """log BF (N, G) of A (N, R, R), b (N, R), l = roots (N, G, R), outer (R, R, N, G): l_i l_k.
+
+    Elimination on I + l A l, bordered by l b, for all groups and lambdas at once.
+    """
+    R = len(outer)
+    S = np.empty((R, R + 1, *roots.shape[:2]))
+    np.multiply(A.transpose(1, 2, 0)[..., None], outer, out=S[:, :R])
+    S[np.arange(R), np.arange(R)] += 1.0
+    np.multiply(b.T[..., None], roots.transpose(2, 0, 1), out=S[:, R])
+    square, determinant = np.zeros(roots.shape[:2]), np.ones(roots.shape[:2])
+    for i in range(R):
+        pivot = S[i, i]
+        determinant *= pivot
+        square += S[i, R] ** 2 / pivot
+        if i + 1 < R:
+            S[i + 1 :, i + 1 :] -= (S[i + 1 :, i] / pivot)[:, None] * S[i, i + 1 :]
+    factors: Array = 0.5 * (square - np.log(determinant))
+    return factors
 
 
 class Model:
     """The groups `on` ({group: index into GRID}), s and v (indices into NOISES, SPREADS), given the data."""
 
-    def __init__(self, bench: Workbench, on: Mapping[Key, int], noise: int, spread: int) -> None:
-        self.bench, self.on, self.noise, self.spread = bench, on, noise, spread
-        data = bench.data
+    def __init__(self, groups: Groups, on: Mapping[Key, int], noise: int, spread: int) -> None:
+        self.groups, self.on, self.noise, self.spread = groups, on, noise, spread
         self.keys = tuple(on)
-        self.root = np.concatenate([np.empty(0), *(np.sqrt(bench.lambdas(key)[on[key]]) for key in on)])
-        self.F = np.column_stack([np.empty((len(data.y), 0)), *(bench.columns(key) for key in on)]) * self.root
+        self.root = np.concatenate([np.empty(0), *(groups.roots[groups.index[key], on[key]] for key in on)])
+        self.there = self.root > 0.0  # a group may have fewer functions than columns
+        self.root = self.root[self.there]
+        m = len(groups.rotation.y)
+        columns = np.column_stack([np.empty((m, 0)), *(groups.columns(key) for key in on)])
+        self.F = columns[:, self.there] * self.root
 
-    def solved(self, noise: int, spread: int) -> tuple[Array, Array, float]:
-        """L, L^-1 F' B^-1 y, and the log evidence (but for a constant), under any s and v."""
-        y, inverse = self.bench.data.y, inverse_of(self.bench.data, noise, spread)
-        base = -0.5 * float(y @ (inverse * y)) + 0.5 * float(np.log(inverse).sum())
-        if not len(self.root):
-            return np.empty((0, 0)), np.empty(0), base
-        WF = self.F * inverse[:, None]
-        L, _ = cholesky(WF.T @ self.F + np.eye(len(self.root)))
-        half = solve_lower(L, (WF.T @ y)[:, None])[:, 0]
-        return L, half, base + 0.5 * float(half @ half) - float(np.log(np.diagonal(L)).sum())
+    def evidences(self, hyper: Sequence[tuple[int, int]]) -> Array:
+        """log N(y; 0, M), but for a constant, under several (s, v): (k,)."""
+        rotation, q = self.groups.rotation, len(self.root)
+        inverse = np.stack([rotation.inverse(*one) for one in hyper])
+        found: Array = -0.5 * (inverse @ rotation.y**2) + 0.5 * np.log(inverse).sum(axis=1)
+        if q:
+            WF = inverse[:, :, None] * self.F
+            C = self.F.T @ WF
+            C[:, np.arange(q), np.arange(q)] += 1.0
+            for i, half in enumerate(rotation.y @ WF):
+                L, _ = cholesky(C[i])
+                half = solve_lower(L, half[:, None])
+                found[i] += 0.5 * np.vdot(half, half) - np.log(np.diagonal(L)).sum()
+        return found
 
     @cached_property
-    def _here(self) -> tuple[Array, Array, float]:
-        return self.solved(self.noise, self.spread)
+    def solved(self) -> tuple[Array, Array]:
+        """L and L^-1 F' B^-1 y."""
+        if not len(self.root):
+            return np.empty((0, 0)), np.empty(0)
+        rotation = self.groups.rotation
+        WF = self.F * rotation.inverse(self.noise, self.spread)[:, None]
+        L, _ = cholesky(WF.T @ self.F + np.eye(len(self.root)))
+        return L, solve_lower(L, (WF.T @ rotation.y)[:, None])[:, 0]
 
-    @property
-    def evidence(self) -> float:
-        """log N(y; 0, M), but for a constant."""
-        return self._here[2]
-
-    def variables(self) -> tuple[Array, Array]:
-        """A (D, R, R) and b (D, R) of all variables; of those in S as if they were out."""
-        bench = self.bench
-        bench.turn_to(self.noise, self.spread)
-        data = bench.data
-        b = bench.Wy.reshape(data.D, data.R)
+    def moments(self) -> tuple[Array, Array]:
+        """A (N, R, R) and b (N, R) of all groups; of those in S as if they were out."""
+        groups, R = self.groups, self.groups.R
+        groups.turn_to(self.noise, self.spread)
         if not self.keys:
-            return bench.gram, b
-        A, b = self._reduced(bench.gram, b, np.column_stack([bench.cross(key) for key in self.keys]))
-        for key, g in self.on.items():
-            if len(key) == 1:
-                j = key[0]
-                A[j], b[j] = without_itself(A[j], b[j], bench.lambdas(key)[g])
+            return groups.gram, groups.Wy
+        crosses = np.concatenate([groups.cross(key) for key in self.keys])[self.there]
+        A, b = self._reduced(groups.gram, groups.Wy, crosses)
+        # Of a group in S, without it: (I - A lambda)^-1 (A, b).
+        at = [groups.index[key] for key in self.keys]
+        lambdas = np.stack([groups.roots[i, g] ** 2 for i, g in zip(at, self.on.values(), strict=True)])
+        inside = np.concatenate([A[at], b[at, :, None]], axis=2)
+        solved = np.linalg.solve(np.eye(R) - A[at] * lambdas[:, None, :], inside)
+        A[at], b[at] = solved[:, :, :R], solved[:, :, R]
         return A, b
 
-    def pairs(self, keys: Sequence[Key]) -> tuple[Array, Array, Array]:
-        """A (P, R, R), b (P, R) and lambdas (P, G, R) of these pairs; of those in S as if they were out."""
-        bench, R, P = self.bench, self.bench.data.R, len(keys)
-        bench.turn_to(self.noise, self.spread)
-        if not P:
-            return np.empty((0, R, R)), np.empty((0, R)), np.empty((0, len(GRID), R))
-        Phi = np.column_stack([bench.columns(key) for key in keys])
-        lambdas = np.stack([bench.lambdas(key) for key in keys])
-        W = Phi * bench.inverse[:, None]
-        gram = np.matmul(Phi.reshape(-1, P, R).transpose(1, 2, 0), W.reshape(-1, P, R).transpose(1, 0, 2))
-        A, b = gram, (W.T @ bench.data.y).reshape(P, R)
-        if self.keys:
-            A, b = self._reduced(gram, b, W.T @ (self.F / np.where(self.root > 0, self.root, 1.0)))
-        for i, key in enumerate(keys):
-            if key in self.on:
-                A[i], b[i] = without_itself(A[i], b[i], lambdas[i, self.on[key]])
-        return A, b, lambdas
-
     def _reduced(self, gram: Array, b: Array, crosses: Array) -> tuple[Array, Array]:
-        """From products with B^-1 to products with M^-1; crosses (N * R, q): with the columns of S, unscaled."""
-        L, half, _ = self._here
+        """From products with B^-1 to products with M^-1; crosses (q, N R): of the columns of S with the others."""
+        L, half = self.solved
         N, R, _ = gram.shape
-        T = solve_lower(L, np.asfortranarray((crosses * self.root).T))
+        T = solve_lower(L, np.asfortranarray(crosses * self.root[:, None]))
         b = b - (half @ T).reshape(N, R)
         T = T.T.reshape(N, R, -1)
-        return gram - T @ T.transpose(0, 2, 1), b
+        return gram - np.matmul(T, T.transpose(0, 2, 1)), b
+
+    def pairs_of(self, j: int) -> tuple[Array, Array, Array]:
+        """A (k, R, R), b (k, R) and log BF (k, G) of the pairs of variable j with every variable, if one joined.
+
+        With s + v for B, for which nothing need be rotated: good enough to choose by. -inf with itself.
+        """
+        groups, rotation = self.groups, self.groups.rotation
+        F, one = groups.features, groups.column[j]
+        products = np.zeros_like(F)
+        for column, (a, b) in enumerate(PAIR[: groups.R]):
+            np.multiply(F[:, one, a, None], F[:, :, b], out=products[:, :, column])
+        flat = products.reshape(len(F), -1)
+        flat -= flat.mean(axis=0)
+        total = NOISES[self.noise] + rotation.unseen(self.noise, self.spread)
+        y, columns = rotation.E @ rotation.y, rotation.E @ self.F
+        A, b = grams(flat, flat, groups.R) / total, (y @ flat).reshape(-1, groups.R) / total
+        if len(self.root):
+            L, _ = cholesky(columns.T @ columns / total + np.eye(len(self.root)))
+            T = solve_lower(L, np.asfortranarray(columns.T @ flat / total))
+            half = solve_lower(L, (columns.T @ y / total)[:, None])[:, 0]
+            b = b - (half @ T).reshape(b.shape)
+            T = T.T.reshape(len(b), groups.R, -1)
+            A = A - np.matmul(T, T.transpose(0, 2, 1))
+        roots = self.pair_roots_of(j)
+        factors = log_factors(A, b, roots, outer(roots))
+        factors[one] = -np.inf
+        return A, b, factors
+
+    def pair_roots_of(self, j: int) -> Array:
+        """(k, G, R): of the pairs of variable j with every variable."""
+        known: dict[tuple[bool, ...], Array] = {}
+        found = []
+        for k in self.groups.column:
+            signature = tuple((self.groups.roots[self.groups.column[k], 0, :FIRST] > 0.0).tolist())
+            if signature not in known:
+                known[signature] = self.groups.pair_roots(j, k)
+            found.append(known[signature])
+        return np.stack(found)
 
     def draw(self, count: int, rng: np.random.Generator) -> Array:
-        """Coefficients (count, q) of the groups in S, in the order of `keys`, from their posterior."""
-        L, half, _ = self._here
-        z = rng.standard_normal((len(self.root), count))
-        if not len(self.root):
-            return z.T
-        draws: Array = solve_lower(L, half[:, None] + z, transposed=True).T * self.root
-        return draws
+        """Coefficients (count, groups in S, R), in the order of `keys`, from their posterior."""
+        L, half = self.solved
+        draws = np.zeros((count, len(self.there)))
+        if len(self.root):
+            z = rng.standard_normal((len(self.root), count))
+            draws[:, self.there] = solve_lower(L, half[:, None] + z, transposed=True).T * self.root
+        return draws.reshape(count, len(self.keys), self.groups.R)
