@@ -67,9 +67,9 @@ def page() -> str:
         "Written by `python -m benchmarks.importance`. Functions: random sums of 3 to 8 effects of seven shapes "
         '("interacting": and of two or three pairs, with a quarter of the variance, one with a variable that has no '
         "other effect); noise: its variance, where that of f is 1. Coverage: of 90 % intervals, over variables with an "
-        "effect; called: probability >= 0.5; falsely called: of the variables without effect; false of called: the part "
-        "of what is called that has no effect. Seconds: medians, wall and CPU, on two cores that were busy with other "
-        f"work: CPU seconds are the ones to compare. {where}.",
+        "effect; called: probability >= 0.5; falsely called: of the variables without effect; false of called: the "
+        "part of what is called that has no effect. Seconds: medians, wall and CPU, on two cores that were busy with "
+        f"other work: CPU seconds are the ones to compare. {where}.",
         "## Uniform points",
         _coverage_table(saved("coverage")),
         "## Points of a search",

@@ -64,7 +64,9 @@ def summary(rows: list[Row]) -> Row:
     called = sum(row["others_called"] for row in rows)
     found = sum(one["probability"] >= 0.5 for one in relevant)
     inside = [one["interval"][0] - 5e-6 <= one["truth"] <= one["interval"][1] + 5e-6 for one in relevant]
-    near = [one["local_interval"][0] - 5e-6 <= one["local_truth"] <= one["local_interval"][1] + 5e-6 for one in relevant]
+    near = [
+        one["local_interval"][0] - 5e-6 <= one["local_truth"] <= one["local_interval"][1] + 5e-6 for one in relevant
+    ]
     return {
         "functions": len(rows),
         "coverage": float(np.mean(inside)),

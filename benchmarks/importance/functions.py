@@ -71,7 +71,9 @@ def draw(kind: str, D: int, seed: int) -> Function:
     k = int(rng.integers(3, 9))
     variables = rng.choice(D, k + 1, replace=False).tolist()
     variances = RANGE ** rng.random(k)
-    parts = [(float(v), (j,), (_shape(rng),)) for v, j in zip(variances, variables[:k], strict=True)]
+    parts: list[tuple[float, tuple[int, ...], tuple[Shape, ...]]] = [
+        (float(v), (j,), (_shape(rng),)) for v, j in zip(variances, variables[:k], strict=True)
+    ]
     if kind == "interacting":
         pairs = [*pairwise(variables[: int(rng.integers(2, 4))]), (variables[0], variables[k])]
         weights = RANGE ** rng.random(len(pairs))

@@ -95,7 +95,7 @@ def measure(cell: Row, seed: int) -> Row:
     return {**cell, "seed": seed, "precision": round(precision, 5), "seconds": round(wall, 3), "cpu": round(cpu, 3)}
 
 
-def average_precision(scores: Array, relevant: Array) -> float:
+def average_precision(scores: Array, relevant: Any) -> float:
     """The area under the precision-recall curve: the mean, over relevant variables, of the precision at their rank.
 
     Among equal scores a relevant variable comes last: a method that cannot tell them apart gains nothing.

@@ -26,8 +26,8 @@ LAMBDA_RATE, HYPER_RATE = 0.15, 0.3
 FEW, RARE = 2.0, 5.0
 #: Pairs are looked at of so many variables, each in at least LIKELY of the models so far; so many pairs in all.
 MOST_PARENTS, LIKELY, MOST_PAIRS = 8, 0.2, 20
-#: The walk begins uphill, for so many steps at most; s and v are drawn every few of them.
-UPHILL, UPHILL_HYPER = 30, 3
+#: The walk begins uphill, for so many steps at most; then s and v are drawn every few steps of the burn-in.
+UPHILL, EVERY = 30, 5
 #: Uphill so many variables are taken for granted, or the prior would keep the first out until there are others.
 GRANTED = 5
 
@@ -50,7 +50,7 @@ class Visit:
 
 @dataclass(frozen=True, eq=False)
 class Doubts:
-    """For each variable the likeliest pair that is not in: with which other (D,), roots (D, G, R), A, b, log BF (D, G)."""
+    """For each variable the likeliest pair that is not in: with which other (D,), roots (D, G, R), A, b, factors."""
 
     other: Array
     roots: Array
@@ -67,33 +67,32 @@ def walk(groups: Groups, burn_in: int, steps: int, rng: np.random.Generator) -> 
     for step in range(burn_in + steps):
         if step == burn_in:
             doubts = _choose_pairs(model, seen)
-        visit, rates = _look(model)
+        visit, rates, _ = _look(model)
         if step >= burn_in:
             visits.append(visit)
         seen[[key[0] for key in model.on if len(key) == 1]] += visit.weight
         model = _jump(model, rates, rng)
+        if step < burn_in and step % EVERY == EVERY - 1:
+            model = _draw_hyper(model, rng)
     return visits, doubts
 
 
 def _uphill(groups: Groups, rng: np.random.Generator) -> Model:
-    """A good model: the best change, again and again, until none is better."""
+    """A good model: the best change, and s and v drawn anew, again and again, until no change is better."""
     model = Model(groups, {}, len(NOISES) - 3, 1)
-    for step in range(UPHILL):
-        _, rates = _look(model, GRANTED)
-        best = int(np.argmax(rates[:-1]))
-        if step % UPHILL_HYPER == UPHILL_HYPER - 1:
-            model = _draw_hyper(model, rng)
-        elif rates[best] > 0.5:
-            model = _changed(model, best)
-        elif step % UPHILL_HYPER:  # nothing is better, even with s and v drawn since
+    for _ in range(UPHILL):
+        _, _, logs = _look(model, GRANTED)
+        best = int(np.argmax(logs))
+        if logs.flat[best] <= 0.0:
             break
+        model = _draw_hyper(_changed(model, best), rng)
     return model
 
 
-def _look(model: Model, granted: int = 0) -> tuple[Visit, Array]:
-    """What is known at a model, and the rates of all changes in one row: (N, G + 1), and that of s and v.
+def _look(model: Model, granted: int = 0) -> tuple[Visit, Array, Array]:
+    """What is known at a model; the rates of all changes in one row, the last that of s and v; log t (N, G + 1).
 
-    Columns of the former: to lambda g of GRID; the last one: out.
+    Columns of the latter: to lambda g of GRID; the last one: out.
     """
     groups = model.groups
     k, G = groups.k, len(GRID)
@@ -113,7 +112,7 @@ def _look(model: Model, granted: int = 0) -> tuple[Visit, Array]:
         logs[i, G] = -np.inf if key in stuck else -now
     rates = scale * 0.5 * (1.0 + np.tanh(0.5 * logs))  # t / (1 + t)
     rates = np.append(rates.ravel(), HYPER_RATE)
-    return Visit(model, 1.0 / float(rates.sum()), factors[:k], prior[:k], A[:k], b[:k]), rates
+    return Visit(model, 1.0 / float(rates.sum()), factors[:k], prior[:k], A[:k], b[:k]), rates, logs
 
 
 def log_factors_of(model: Model, A: Array, b: Array) -> Array:

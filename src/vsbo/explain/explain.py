@@ -24,7 +24,7 @@ LEADING = 20
 #: Fewer evaluations than this say nothing.
 LEAST = 4
 #: Jumps: before anything counts, and then.
-BURN_IN, STEPS = 25, 100
+BURN_IN, STEPS = 20, 60
 #: Functions of a variable that the walk looks at.
 COARSE = 6
 #: Of more evaluations so many are used: the best quarter of it, and others at random.
@@ -59,7 +59,8 @@ def importance_of(state: State) -> Importance:
         groups = Groups(rotate(features, z), features[:, :, :few], ordered, range(state.D))
         visits, doubts = walk(groups, BURN_IN, STEPS, rng)
         found = draw_posterior(visits, doubts, features, ordered, _box(bases, best, features.shape[2]), rng)
-    scale = float(np.std(y, ddof=1)) * (1.0 if state.direction == "maximize" else -1.0)
+    size = float(np.max(np.abs(y)))  # values may be so large that their squares are not numbers
+    scale = size * float(np.std(y / size, ddof=1)) * (1.0 if state.direction == "maximize" else -1.0)
     variables = _variables(state, found, bases)
     leading = [one for one in sorted(variables, key=lambda one: one.rank)[:LEADING] if one.share > 0.0]
     inside, outside = found.whole.shares(found.is_in, doubting=False)

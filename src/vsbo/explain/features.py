@@ -22,10 +22,13 @@ from vsbo.space import Choice, Space, Variable
 DEGREE = 10
 #: Of a choice without order: beyond so many values only those seen most get contrasts of their own.
 MOST_CONTRASTS = 12
-#: A whole number with more levels than this is treated as real.
-MOST_LEVELS = 24
-#: Gauss-Legendre nodes on an interval; exact for the products of two functions.
-NODES = DEGREE + 1
+#: A whole number with more levels than this is treated as real; on a logarithmic axis the first levels are wide.
+MOST_LEVELS, MOST_LOG_LEVELS = 64, 4096
+#: Points at which an effect is drawn, at most.
+GRID = 41
+#: Gauss-Legendre nodes on [-1, 1]; exact for the products of two functions. The weights sum to 1.
+NODES, WEIGHTS = leggauss(DEGREE + 1)
+WEIGHTS = WEIGHTS / 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +56,7 @@ class Basis:
     def moments(self, low: float, high: float) -> tuple[Array, Array]:
         """Mean (r,) and covariance (r, r) of the functions over [low, high]: uniform there, or the levels in it."""
         if self.table is None or self.levels is None or self.widths is None:
-            nodes, weights = leggauss(NODES)
-            values, weights = self.at(low + (high - low) * 0.5 * (nodes + 1.0)), weights / 2.0
+            values, weights = self.at(low + (high - low) * 0.5 * (NODES + 1.0)), WEIGHTS
         else:
             middle = np.abs(self.levels - 0.5 * (low + high)).argmin()
             near = (self.levels >= low) & (self.levels <= high)
@@ -69,7 +71,9 @@ class Basis:
     @cached_property
     def grid(self) -> Array:
         """Where to draw an effect: (g,) in [0, 1]."""
-        return np.linspace(0.0, 1.0, 41) if self.levels is None else self.levels
+        if self.levels is None:
+            return np.linspace(0.0, 1.0, GRID)
+        return self.levels[np.unique(np.linspace(0, len(self.levels) - 1, GRID).round().astype(int))]
 
 
 def legendre(u: Array, degree: int) -> Array:
@@ -85,7 +89,8 @@ def bases_of(space: Space, X: Array) -> tuple[Basis, ...]:
 
 def _basis(space: Space, j: int, seen: Array) -> Basis:
     variable = space.variables[space.names[j]]
-    many = not isinstance(variable, Choice) and variable.high - variable.low >= MOST_LEVELS
+    most = MOST_LOG_LEVELS if variable.log else MOST_LEVELS
+    many = not isinstance(variable, Choice) and variable.high - variable.low >= most
     if not variable.whole or many:
         return Basis(ordered=True)
     levels, widths = _levels(variable)

@@ -11,6 +11,7 @@ The walk among models sees few functions of each variable, for speed; here the g
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -19,16 +20,16 @@ from vsbo.explain.chain import Doubts, Visit, draw_index
 from vsbo.explain.sparse import FIRST, NOISES, PAIR, SPREAD, Groups, Model
 
 #: Models that are drawn from, and draws of coefficients from each.
-MODELS, DRAWS = 24, 10
+MODELS, DRAWS = 16, 15
 #: With more functions less is left to s: steps down and up on its grid that are tried.
-DOWN, UP = 6, 0
+DOWN, UP = 5, 0
 
 
 @dataclass(frozen=True, eq=False)
 class Draws:
     """m draws. main, pair (m, D): variance of a variable's main effect if it is in, and of its pairs; without (m, D):
-    of its main effect if it is out (which is 0 but in a box); rest (m,): of all pairs, and what is unseen; doubt (m, D):
-    of a pair that might be in.
+    of its main effect if it is out (which is 0 but in a box); rest (m,): of all pairs, and of
+    what is unseen; doubt (m, D): of a pair that might be in.
     """
 
     main: Array
@@ -165,7 +166,8 @@ def slab(factors: Array, A: Array, b: Array, roots: Array, count: int, rng: np.r
     # (I + lAl)^-1 lb and a draw around it: L^-T (L^-1 l b + z)
     half = np.linalg.solve(L, (root * b)[:, :, None]) + rng.standard_normal((N, R, count))
     beta = np.linalg.solve(L.transpose(0, 2, 1), half) * root[:, :, None]
-    return beta.transpose(2, 0, 1)
+    draws: Array = beta.transpose(2, 0, 1)
+    return draws
 
 
 def _doubt(
@@ -178,7 +180,7 @@ def _doubt(
     if doubts is None:
         return np.zeros((m, D)), np.zeros((m, D))
     means, covariances = box
-    known = np.isfinite(doubts.factors).all(axis=1)
+    known: Any = np.isfinite(doubts.factors).all(axis=1)
     factors = np.where(known[:, None], doubts.factors, 0.0)
     B = _square(slab(factors, doubts.A, doubts.b, doubts.roots, m, rng))
     log_factor = np.logaddexp.reduce(factors, axis=1) - np.log(factors.shape[1])

@@ -120,7 +120,8 @@ class Groups:
         for column, (a, b) in enumerate(PAIR[: self.R]):
             if one[a] and other[b]:
                 shape[0, :, column] = np.array(DECAYS) ** (a + b)
-        return _roots(shape)[0]
+        roots: Array = _roots(shape)[0]
+        return roots
 
     @cached_property
     def outer(self) -> Array:
@@ -209,9 +210,14 @@ class Model:
         self.root = np.concatenate([np.empty(0), *(groups.roots[groups.index[key], on[key]] for key in on)])
         self.there = self.root > 0.0  # a group may have fewer functions than columns
         self.root = self.root[self.there]
-        m = len(groups.rotation.y)
-        columns = np.column_stack([np.empty((m, 0)), *(groups.columns(key) for key in on)])
-        self.F = columns[:, self.there] * self.root
+
+    @cached_property
+    def F(self) -> Array:
+        """The scaled columns (m, q) of S."""
+        m = len(self.groups.rotation.y)
+        columns = np.column_stack([np.empty((m, 0)), *(self.groups.columns(key) for key in self.keys)])
+        scaled: Array = columns[:, self.there] * self.root
+        return scaled
 
     def evidences(self, hyper: Sequence[tuple[int, int]]) -> Array:
         """log N(y; 0, M), but for a constant, under several (s, v): (k,)."""
@@ -228,15 +234,12 @@ class Model:
                 found[i] += 0.5 * np.vdot(half, half) - np.log(np.diagonal(L)).sum()
         return found
 
-    @cached_property
-    def solved(self) -> tuple[Array, Array]:
-        """L and L^-1 F' B^-1 y."""
-        if not len(self.root):
-            return np.empty((0, 0)), np.empty(0)
-        rotation = self.groups.rotation
-        WF = self.F * rotation.inverse(self.noise, self.spread)[:, None]
-        L, _ = cholesky(WF.T @ self.F + np.eye(len(self.root)))
-        return L, solve_lower(L, (WF.T @ rotation.y)[:, None])[:, 0]
+    def _solved(self, gram: Array, Wy: Array) -> tuple[Array, Array]:
+        """L and L^-1 F' B^-1 y, from the products (q, q) and (q,) of the unscaled columns of S."""
+        C = gram * self.root * self.root[:, None]
+        C[np.arange(len(C)), np.arange(len(C))] += 1.0
+        L, _ = cholesky(C)
+        return L, solve_lower(L, (Wy * self.root)[:, None])[:, 0]
 
     def moments(self) -> tuple[Array, Array]:
         """A (N, R, R) and b (N, R) of all groups; of those in S as if they were out."""
@@ -245,18 +248,19 @@ class Model:
         if not self.keys:
             return groups.gram, groups.Wy
         crosses = np.concatenate([groups.cross(key) for key in self.keys])[self.there]
-        A, b = self._reduced(groups.gram, groups.Wy, crosses)
-        # Of a group in S, without it: (I - A lambda)^-1 (A, b).
         at = [groups.index[key] for key in self.keys]
+        own = crosses.reshape(len(crosses), -1, R)[:, at].reshape(len(crosses), -1)[:, self.there]
+        L, half = self._solved(own, groups.Wy[at].ravel()[self.there])
+        A, b = self._reduced(L, half, groups.gram, groups.Wy, crosses)
+        # Of a group in S, without it: (I - A lambda)^-1 (A, b).
         lambdas = np.stack([groups.roots[i, g] ** 2 for i, g in zip(at, self.on.values(), strict=True)])
         inside = np.concatenate([A[at], b[at, :, None]], axis=2)
         solved = np.linalg.solve(np.eye(R) - A[at] * lambdas[:, None, :], inside)
         A[at], b[at] = solved[:, :, :R], solved[:, :, R]
         return A, b
 
-    def _reduced(self, gram: Array, b: Array, crosses: Array) -> tuple[Array, Array]:
+    def _reduced(self, L: Array, half: Array, gram: Array, b: Array, crosses: Array) -> tuple[Array, Array]:
         """From products with B^-1 to products with M^-1; crosses (q, N R): of the columns of S with the others."""
-        L, half = self.solved
         N, R, _ = gram.shape
         T = solve_lower(L, np.asfortranarray(crosses * self.root[:, None]))
         b = b - (half @ T).reshape(N, R)
@@ -271,20 +275,17 @@ class Model:
         groups, rotation = self.groups, self.groups.rotation
         F, one = groups.features, groups.column[j]
         products = np.zeros_like(F)
-        for column, (a, b) in enumerate(PAIR[: groups.R]):
-            np.multiply(F[:, one, a, None], F[:, :, b], out=products[:, :, column])
+        for column, (i, k) in enumerate(PAIR[: groups.R]):
+            np.multiply(F[:, one, i, None], F[:, :, k], out=products[:, :, column])
         flat = products.reshape(len(F), -1)
         flat -= flat.mean(axis=0)
         total = NOISES[self.noise] + rotation.unseen(self.noise, self.spread)
-        y, columns = rotation.E @ rotation.y, rotation.E @ self.F
+        y = rotation.E @ rotation.y
         A, b = grams(flat, flat, groups.R) / total, (y @ flat).reshape(-1, groups.R) / total
         if len(self.root):
-            L, _ = cholesky(columns.T @ columns / total + np.eye(len(self.root)))
-            T = solve_lower(L, np.asfortranarray(columns.T @ flat / total))
-            half = solve_lower(L, (columns.T @ y / total)[:, None])[:, 0]
-            b = b - (half @ T).reshape(b.shape)
-            T = T.T.reshape(len(b), groups.R, -1)
-            A = A - np.matmul(T, T.transpose(0, 2, 1))
+            S = rotation.E @ (self.F / self.root)
+            L, half = self._solved(S.T @ S / total, y @ S / total)
+            A, b = self._reduced(L, half, A, b, S.T @ flat / total)
         roots = self.pair_roots_of(j)
         factors = log_factors(A, b, roots, outer(roots))
         factors[one] = -np.inf
@@ -303,9 +304,11 @@ class Model:
 
     def draw(self, count: int, rng: np.random.Generator) -> Array:
         """Coefficients (count, groups in S, R), in the order of `keys`, from their posterior."""
-        L, half = self.solved
         draws = np.zeros((count, len(self.there)))
         if len(self.root):
+            rotation, columns = self.groups.rotation, self.F / self.root
+            W = columns * rotation.inverse(self.noise, self.spread)[:, None]
+            L, half = self._solved(columns.T @ W, rotation.y @ W)
             z = rng.standard_normal((len(self.root), count))
             draws[:, self.there] = solve_lower(L, half[:, None] + z, transposed=True).T * self.root
         return draws.reshape(count, len(self.keys), self.groups.R)

@@ -194,7 +194,7 @@ def importance(study: Path, name: str | None, top: int, everything: bool, as_jso
     with _found(study, name) as found:
         data = display.importance_data(found)
     if as_json:
-        _print_json(data)
+        _print_json(data["variables"])
     else:
         display.print_importance(data, top=len(data["variables"]) if everything else top)
 
