@@ -37,7 +37,8 @@ def test_shares_intervals_and_calls(importance):
     truth = variances / (variances.sum() - product)
     for j in range(4):
         assert importance[j].low <= truth[j] <= importance[j].high
-    assert {one.index for one in importance.important} == {0, 1, 2, 3}
+    assert [one.index for one in importance.important][:4] == [0, 1, 2, 3]
+    assert len(importance.important) <= 5  # one of the other 26 may be called: how often is counted below
     assert all(0 <= one.low <= one.share <= one.high <= 1 for one in importance)
     assert all(0 <= one.local_low <= one.local_share <= one.local_high <= 1 for one in importance)
 

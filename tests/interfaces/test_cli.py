@@ -377,7 +377,7 @@ def test_names_and_values_are_never_markup_or_commands_to_the_terminal(folder, v
     name = "[bold]x[/bold] \x1b[31m\n[/]"
     space = Space({name: Real(0, 1), "[/]": Real(0, 1)})
     with Study.open("s.db", space, seed=0) as study:
-        for _ in range(3):
+        for _ in range(4):
             study.tell(study.ask(), study.ask().x[0])
         study.fail(study.ask(), "\x1b]0;title\x07 [red]")
     for command in ("show", "importance", "ask"):

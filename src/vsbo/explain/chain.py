@@ -19,7 +19,7 @@ from vsbo.arrays import Array
 from vsbo.explain.sparse import GRID, NOISES, SPREADS, Groups, Key, Model, log_factors
 
 #: Prior odds of a pair of two variables in the model; with one of them, WEAK / D.
-STRONG, WEAK = 0.1, 0.5
+STRONG, WEAK = 0.1, 0.1
 #: Rates of another lambda, as a part of the others', and of drawing s and v: which groups are in matters more.
 LAMBDA_RATE, HYPER_RATE = 0.15, 0.3
 #: Beta(FEW, 1 + D / RARE) is the prior of the part of the variables that is in: some ten, where D is large.

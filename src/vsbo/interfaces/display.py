@@ -260,12 +260,12 @@ def print_importance(data: dict[str, Any], *, top: int) -> None:
     if rest:
         out.print(f"... and {len(rest)} more, each with {100 * max(one['high'] for one in rest):.1f} % at most: --all")
     out.print(
-        "share: of the variation of the value over the whole space, interactions included; effect: the probability of "
-        "any; * the search works on it now"
+        "share: of the variation of the value over the whole space, interactions included\n"
+        "effect: the probability that it has one; * the search works on it now"
     )
 
 
-def _bar(low: float, share: float, high: float, most: float, width: int = 30) -> str:
+def _bar(low: float, share: float, high: float, most: float, width: int = 16) -> str:
     """#### up to the lower end of the interval, ---- up to the upper, | at the share."""
     cells = [round(width * value / most) if most > 0.0 else 0 for value in (low, share, high)]
     line = ["#"] * cells[0] + ["-"] * (cells[2] - cells[0])
