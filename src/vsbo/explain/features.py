@@ -73,7 +73,8 @@ class Basis:
         """Where to draw an effect: (g,) in [0, 1]."""
         if self.levels is None:
             return np.linspace(0.0, 1.0, GRID)
-        return self.levels[np.unique(np.linspace(0, len(self.levels) - 1, GRID).round().astype(int))]
+        shown: Array = self.levels[np.unique(np.linspace(0, len(self.levels) - 1, GRID).round().astype(int))]
+        return shown
 
 
 def legendre(u: Array, degree: int) -> Array:
@@ -99,8 +100,8 @@ def _basis(space: Space, j: int, seen: Array) -> Basis:
         raw = np.column_stack([np.ones(len(levels)), legendre(levels, min(len(levels) - 1, DEGREE))])
     else:
         counts = (np.abs(seen[:, None] - levels).argmin(axis=1)[:, None] == np.arange(len(levels))).sum(axis=0)
-        most = np.argsort(-counts, kind="stable")[: min(len(levels) - 1, MOST_CONTRASTS)]
-        raw = np.column_stack([np.ones(len(levels)), np.eye(len(levels))[:, most]])
+        seen_most = np.argsort(-counts, kind="stable")[: min(len(levels) - 1, MOST_CONTRASTS)]
+        raw = np.column_stack([np.ones(len(levels)), np.eye(len(levels))[:, seen_most]])
     # Orthonormal under the widths: Q of sqrt(w) raw, with the signs that raw has.
     root = np.sqrt(widths)[:, None]
     Q, R = np.linalg.qr(root * raw)
