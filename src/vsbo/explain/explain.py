@@ -24,7 +24,7 @@ LEADING = 20
 #: Fewer evaluations than this say nothing.
 LEAST = 4
 #: Jumps: before anything counts, and then.
-BURN_IN, STEPS = 20, 60
+BURN_IN, STEPS = 20, 80
 #: Functions of a variable that the walk looks at.
 COARSE = 6
 #: Of more evaluations so many are used: the best quarter of it, and others at random.

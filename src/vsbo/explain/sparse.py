@@ -38,8 +38,9 @@ FIRST = 4
 PAIR = tuple(sorted(((a, b) for a in range(FIRST) for b in range(FIRST)), key=lambda ab: (sum(ab), abs(ab[0] - ab[1]))))
 #: Weights of line and bend in K.
 SPREAD = (0.8, 0.2)
-#: Values of s, and of v as parts of s D / n: beyond that an effect of variance v / D would stand out by itself.
-NOISES = tuple(float(x) for x in np.geomspace(1e-3, 1.0, 14))
+#: Values of s, and of v as parts of s min(1, D / n): beyond s D / n an effect of variance v / D would stand out by
+#: itself, and where D is larger than n nothing tells v from s. f is never known better than to 0.2 % of its variance.
+NOISES = tuple(float(x) for x in np.geomspace(2e-3, 1.0, 13))
 SPREADS = (0.02, 0.25, 0.5, 1.0)
 
 
@@ -54,7 +55,7 @@ class Rotation:
 
     def unseen(self, noise: int, spread: int) -> float:
         """v; indices into NOISES and SPREADS."""
-        return SPREADS[spread] * NOISES[noise] * self.D / len(self.y)
+        return SPREADS[spread] * NOISES[noise] * min(1.0, self.D / len(self.y))
 
     def inverse(self, noise: int, spread: int) -> Array:
         """The diagonal (m,) of B^-1."""
