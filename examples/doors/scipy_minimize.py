@@ -28,7 +28,7 @@ def main(budget: int) -> None:
         valley, bounds, args=(0.1,), budget=budget, rng=0, callback=report, workers=2, integrality=integrality
     )
     print(f"{result.message}; best {result.fun:.4f} at x[:4] = {np.round(result.x[:4], 2)}")
-    print("important:", np.argsort(-result.importance)[:4])
+    print("important:", np.argsort(-result.importance.shares)[:4])
 
 
 if __name__ == "__main__":

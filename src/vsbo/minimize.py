@@ -14,18 +14,32 @@ from scipy.optimize import OptimizeResult
 from vsbo.arrays import as_floats
 from vsbo.config import Config
 from vsbo.errors import InputError, ObjectiveError
+from vsbo.explain import importance_of
 from vsbo.optimizer import Optimizer, Trial
 from vsbo.space import Space
-from vsbo.state import Direction
+from vsbo.state import Direction, State
 from vsbo.workers import NotStarted, Workers, call, describe
 
-#: Called after every evaluation: callback(intermediate_result) with what is known so far (but no importance: it costs a
-#: fit), or callback(x, convergence) with the best point and the part of the budget that is spent. StopIteration, or a
-#: true return value, ends the run.
+#: Called after every evaluation: callback(intermediate_result) with what is known so far, or callback(x, convergence)
+#: with the best point and the part of the budget that is spent. StopIteration, or a true return value, ends the run.
 Callback = Callable[..., Any]
 
 #: Failures in a row, from the first point on, after which the objective is taken to be broken.
 LEAST_PATIENCE = 5
+
+
+class Result(OptimizeResult):  # type: ignore[misc]
+    """SciPy's result, and more. `importance` is computed when it is first looked at, as of the end of the run."""
+
+    def __init__(self, state: State, **entries: Any) -> None:
+        super().__init__(**entries)
+        self.__dict__["state"] = state  # not an entry: `print(result)` would show all of it
+
+    def __missing__(self, key: str) -> Any:
+        if key != "importance":
+            raise KeyError(key)
+        self["importance"] = importance_of(self.__dict__["state"])
+        return self["importance"]
 
 
 def minimize(
@@ -157,7 +171,7 @@ def _reporter(callback: Callback, budget: int) -> Callable[[Optimizer, list[int]
     of_result, by_name = len(names) == 1, names == ["intermediate_result"]
 
     def report(optimizer: Optimizer, evaluated: list[int]) -> bool:
-        result = _result(optimizer, evaluated, "running", with_importance=False)
+        result = _result(optimizer, evaluated, "running")
         try:
             if by_name:
                 return bool(callback(intermediate_result=result))
@@ -317,11 +331,12 @@ def _add_known(optimizer: Optimizer, x0: Any, y0: Any) -> list[Any]:
     return []
 
 
-def _result(optimizer: Optimizer, evaluated: list[int], message: str, with_importance: bool = True) -> OptimizeResult:
+def _result(optimizer: Optimizer, evaluated: list[int], message: str) -> OptimizeResult:
     state, best = optimizer.state, optimizer.best
     mine = [state.evaluations[number] for number in evaluated]
     sign = 1.0 if state.direction == "maximize" else -1.0
-    result = OptimizeResult(
+    return Result(
+        state,
         x=None if best is None else np.array(best.x),
         fun=np.nan if best is None else best.y,
         params=None if best is None else best.params,
@@ -334,6 +349,3 @@ def _result(optimizer: Optimizer, evaluated: list[int], message: str, with_impor
         y=sign * np.array([evaluation.y for evaluation in mine]),
         optimizer=optimizer,
     )
-    if with_importance:
-        result.importance = optimizer.importance
-    return result

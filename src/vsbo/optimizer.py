@@ -8,9 +8,9 @@ import numpy as np
 
 from vsbo.arrays import Array, as_value, frozen
 from vsbo.config import Config
-from vsbo.errors import InputError, NumericalError, TrialError
+from vsbo.errors import InputError, TrialError
+from vsbo.explain import History, Importance, history_of, importance_of
 from vsbo.linalg import single_thread
-from vsbo.models import full_model
 from vsbo.propose import propose
 from vsbo.rng import seed_from
 from vsbo.space import Space
@@ -66,7 +66,7 @@ class Optimizer:
 
     def _begin(self, state: State) -> None:
         self._state = state
-        self._known_shares: tuple[int, Array] | None = None
+        self._explained: tuple[tuple[int, int], Importance] | None = None
 
     @classmethod
     def from_state(cls, state: State) -> "Optimizer":
@@ -144,29 +144,19 @@ class Optimizer:
         """The variables that the search has picked out by now: names, or indices in an unnamed space."""
         return tuple(self.space.names[j] if self.space.named else j for j in self._state.selected)
 
-    @property
-    def importance(self) -> Any:
-        """Each variable's share of the importance, summing to 1: a dict by name, or an array (D,) in an unnamed space.
+    def importance(self) -> Importance:
+        """How much of the variation of f each variable explains, and how sure that is (docs/explain.md).
 
-        From the model of all variables and all values so far. Zeros while the values do not tell variables apart.
+        Remembered until the next evaluation finishes: it costs about as much as a selection.
         """
-        shares = self._shares()
-        return dict(zip(self.space.names, shares.tolist(), strict=True)) if self.space.named else shares.copy()
+        key = len(self._state.finished), len(self._state.selections)
+        if self._explained is None or self._explained[0] != key:
+            self._explained = key, importance_of(self._state)
+        return self._explained[1]
 
-    def _shares(self) -> Array:
-        """Remembered until the next evaluation finishes: it costs a fit of all variables."""
-        n = len(self._state.finished)
-        if self._known_shares is None or self._known_shares[0] != n:
-            shares = np.zeros(self.space.D)
-            if n:
-                with single_thread(), np.errstate(**FLOATING):
-                    try:
-                        scores = full_model(self._state)[1]
-                        shares = scores / scores.sum() if scores.sum() > 0.0 else shares
-                    except NumericalError:
-                        pass  # all values equal: no variable is known to matter
-            self._known_shares = (n, shares)
-        return self._known_shares[1]
+    def history(self) -> History:
+        """The story of the search so far, from its log (docs/explain.md)."""
+        return history_of(self._state)
 
     # ------------------------------------------------------------------------------------------------- within
 

@@ -22,6 +22,7 @@ import numpy as np
 from vsbo.arrays import as_value
 from vsbo.config import Config, as_whole
 from vsbo.errors import InputError, StorageError, StudyError, TrialError
+from vsbo.explain import History, Importance, history_of, importance_of
 from vsbo.optimizer import Optimizer, Trial
 from vsbo.owner import new_owner
 from vsbo.rng import seed_from
@@ -46,6 +47,7 @@ class Study:
         self._seen: tuple[Optimizer, int] = Optimizer.from_state(empty), 0
         self._began: dict[int, datetime] = {}
         self._ended: dict[int, datetime] = {}
+        self._explained: tuple[tuple[int, int], Importance] | None = None
         self._catch_up(self._storage.strategy(number, empty.D))
 
     @classmethod
@@ -174,10 +176,26 @@ class Study:
         """The variables that the search has picked out by now: names, or indices in an unnamed space."""
         return self._known().selected
 
-    @property
-    def importance(self) -> Any:
-        """Each variable's share of the importance, summing to 1: a dict by name, or an array (D,)."""
-        return self._known().importance
+    def importance(self) -> Importance:
+        """How much of the variation of f each variable explains, and how sure that is (docs/explain.md).
+
+        Remembered until the next evaluation finishes: it costs about as much as a selection.
+        """
+        state = self.state
+        key = len(state.finished), len(state.selections)
+        if self._explained is None or self._explained[0] != key:
+            self._explained = key, importance_of(state)  # without the lock: others go on asking and telling
+        return self._explained[1]
+
+    def history(self) -> History:
+        """The story of the search so far, from its log (docs/explain.md)."""
+        state = self.state
+        took = {
+            number: (self._ended[number] - self._began[number]).total_seconds()
+            for number in state.finished
+            if number in self._ended and number in self._began
+        }
+        return history_of(state, took)
 
     def _known(self) -> Optimizer:
         with self._lock:

@@ -216,13 +216,17 @@ def test_threads_may_share_a_study(path):
 
 def test_importance_and_selected_are_known(path):
     with Study.open(path, {f"x{j}": Real(0, 1) for j in range(4)}, seed=0, config=CONFIG) as study:
-        assert study.importance == dict.fromkeys(["x0", "x1", "x2", "x3"], 0.0)
+        assert "at least" in study.importance().note
         study.run(lambda params: (params["x2"] - 0.3) ** 2, 20)
-        shares = study.importance
-        assert sum(shares.values()) == pytest.approx(1.0)
-        assert max(shares, key=shares.get) == "x2"
+        importance = study.importance()
+        assert importance.ranked[0].name == "x2"
+        assert importance["x2"].important
         assert "x2" in study.selected
-        assert read(path, lambda again: again.importance) == shares
+        assert study.importance() is importance
+        assert read(path, lambda again: again.importance().records()) == importance.records()
+        history = study.history()
+        assert history.seconds.evaluation is not None
+        assert read(path, lambda again: again.history().records()) == history.records()
 
 
 # -------------------------------------------------------------------------------------------- times and exports

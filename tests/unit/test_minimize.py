@@ -26,7 +26,8 @@ def test_the_result_is_scipys_and_more():
     assert result.n_failed == 0
     assert result.fun == sphere(result.x) == result.y.min()
     assert result.X.shape == (25, 5)
-    assert result.importance.shape == (5,)
+    assert result.importance.shares.shape == (5,)
+    assert result["importance"] is result.importance
     assert set(result.selected) <= set(range(5))
     assert "25" in result.message
     assert result.optimizer.ask().number == 25  # it can go on
@@ -49,7 +50,7 @@ def test_named_variables_give_a_dict():
     space = {"lr": Real(1e-4, 1, log=True), "b": Real(0, 1)}
     result = vsbo.minimize(lambda p: (np.log10(p["lr"]) + 2) ** 2 + p["b"], space, budget=12, rng=0)
     assert set(result.params) == {"lr", "b"}
-    assert set(result.importance) == {"lr", "b"}
+    assert {one.name for one in result.importance} == {"lr", "b"}
     assert isinstance(result.params["lr"], float)
 
 
@@ -198,7 +199,8 @@ def test_control_c_keeps_what_was_found():
 def test_constant_values():
     result = run(lambda x: 3.0)
     assert result.fun == 3.0
-    assert not result.importance.any()
+    assert not result.importance.shares.any()
+    assert "equal" in result.importance.note
     assert {s.case for s in result.optimizer.state.selections} == {"kept"}
     assert result.selected == (0, 1, 2, 3, 4)
 
@@ -237,7 +239,7 @@ def test_one_and_two_variables(D, config):
 def test_all_variables_equally_important():
     result = run(sphere, D=8, budget=45)
     assert result.fun < 0.2
-    assert result.importance.min() > 0.02
+    assert result.importance.shares.min() > 0.02
 
 
 @pytest.mark.parametrize("budget", [1, 2, 4, 5])

@@ -225,15 +225,15 @@ def show(study: Path, name: str | None, everything: bool, as_json: bool) -> None
 @_all
 @_json
 def importance(study: Path, name: str | None, top: int, everything: bool, as_json: bool) -> None:
-    """How much each variable matters: its share of the whole, the most important first."""
+    """How much each variable matters, with 90 % intervals, the most important first."""
     from vsbo.interfaces import display
 
     with _found(study, name) as found:
-        ranked = display.importance_data(found)
+        data = display.importance_data(found)
     if as_json:
-        _print_json(ranked)
+        _print_json(data["variables"])
     else:
-        display.print_importance(ranked, top=len(ranked) if everything else top)
+        display.print_importance(data, top=len(data["variables"]) if everything else top)
 
 
 @cli.command()

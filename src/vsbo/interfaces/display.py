@@ -170,13 +170,16 @@ def _improvements(finished: list[Trial], direction: str) -> Iterator[Trial]:
             yield trial
 
 
-def importance_data(study: Study) -> list[dict[str, Any]]:
-    """The variables, the most important first: name, share of the whole, whether the search works on it now."""
-    shares = study.importance
-    named = shares if isinstance(shares, dict) else dict(zip(study.space.names, shares.tolist(), strict=True))
-    selected = {study.space.names[j] for j in study.state.selected}
-    ranked = sorted(named.items(), key=lambda item: -item[1])
-    return [{"variable": name, "share": share, "selected": name in selected} for name, share in ranked]
+def importance_data(study: Study) -> dict[str, Any]:
+    """The variables, the most important first, and why there is nothing to say, if so."""
+    importance = study.importance()
+    return {
+        "note": importance.note,
+        "evaluations": importance.n,
+        "noise": importance.noise,
+        "unseen": importance.unseen,
+        "variables": importance.records(),
+    }
 
 
 # ----------------------------------------------------------------------------------------------------- as text
@@ -227,26 +230,48 @@ def print_rows(rows: list[tuple[str, str]]) -> None:
         out.print(f"{word:<{width}}  {meaning}")
 
 
-def print_importance(ranked: list[dict[str, Any]], *, top: int) -> None:
+def print_importance(data: dict[str, Any], *, top: int) -> None:
     """A table with bars; * marks the variables that the search works on now."""
     out = console()
-    largest = max(one["share"] for one in ranked)
-    if not largest > 0:
-        out.print("nothing is known yet: no variable is told apart from the others by the values so far")
+    if data["note"]:
+        out.print(f"nothing is known yet: {data['note']}")
         return
+    ranked = data["variables"]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for title, side in (("variable", "left"), ("share", "right"), ("", "left")):
+    for title, side in (
+        ("variable", "left"), ("share", "right"), ("90 % interval", "right"), ("effect", "right"),
+        ("near the best", "right"), ("direction", "left"), ("", "left"),
+    ):  # fmt: skip
         table.add_column(title, justify=side)  # type: ignore[arg-type]
+    most = max(one["high"] for one in ranked[:top])
     for one in ranked[:top]:
         mark = " *" if one["selected"] else ""
         table.add_row(
-            plain(one["variable"]) + mark, f"{100 * one['share']:.1f} %", "#" * round(40 * one["share"] / largest)
+            plain(one["variable"]) + mark,
+            f"{100 * one['share']:.1f} %",
+            f"{100 * one['low']:.1f} - {100 * one['high']:.1f}",
+            f"{100 * one['probability']:.0f} %",
+            f"{100 * one['local_share']:.1f} %",
+            one["direction"] if one["important"] else "",
+            _bar(one["low"], one["share"], one["high"], most),
         )
     out.print(table)
     rest = ranked[top:]
     if rest:
-        out.print(f"... and {len(rest)} more with {100 * sum(one['share'] for one in rest):.1f} % together: --all")
-    out.print("* the search works on it now")
+        out.print(f"... and {len(rest)} more, each with {100 * max(one['high'] for one in rest):.1f} % at most: --all")
+    out.print(
+        "share: of the variation of the value over the whole space, interactions included\n"
+        "effect: the probability that it has one; * the search works on it now"
+    )
+
+
+def _bar(low: float, share: float, high: float, most: float, width: int = 16) -> str:
+    """#### up to the lower end of the interval, ---- up to the upper, | at the share."""
+    cells = [round(width * value / most) if most > 0.0 else 0 for value in (low, share, high)]
+    line = ["#"] * cells[0] + ["-"] * (cells[2] - cells[0])
+    if line:
+        line[min(cells[1], len(line) - 1)] = "|"
+    return "".join(line)
 
 
 def print_list(studies: list[dict[str, Any]]) -> None:

@@ -87,10 +87,11 @@ class VSBOSearchCV(BaseSearchCV):  # type: ignore[misc, unused-ignore]
 
     @property
     def importance_(self) -> dict[str, float]:
-        """Each parameter's share of the importance, summing to 1."""
+        """Each parameter's share of the importance, summing to 1; `optimizer_.importance()` has intervals, and more."""
         check_is_fitted(self, "optimizer_")
-        shares: dict[str, float] = self.optimizer_.importance
-        return shares
+        found = self.optimizer_.importance()
+        total = float(found.shares.sum()) or 1.0
+        return {one.name: one.share / total for one in found}
 
     @property
     def selected_(self) -> tuple[str, ...]:

@@ -39,7 +39,8 @@ def test_the_shares_are_those_of_an_optimizer(of_study):
     optimizer = Optimizer(Axes(space).space, seed=0, config=SMALL)
     for trial in of_study.trials:
         optimizer.add(trial.params, trial.value)
-    assert VSBOImportanceEvaluator(config=SMALL).evaluate(of_study) == pytest.approx(optimizer.importance)
+    shares = {one.name: one.share for one in optimizer.importance()}
+    assert VSBOImportanceEvaluator(config=SMALL).evaluate(of_study) == pytest.approx(shares)
 
 
 def test_optunas_own_plot_draws_it(of_study):

@@ -58,8 +58,7 @@ class VSBOImportanceEvaluator(BaseImportanceEvaluator):
             u = axes.unit(trial.params)
             if u is not None and np.isfinite(value := float(target(trial))):
                 optimizer.add(axes.space.from_unit(u), value)
-        shares: dict[str, float] = optimizer.importance
-        return shares
+        return {one.name: one.share for one in optimizer.importance()}
 
 
 def _value(trial: FrozenTrial) -> float:

@@ -1,0 +1,183 @@
+"""`importance_of(state)`: what a search knows of its variables."""
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from vsbo.arrays import Array, frozen
+from vsbo.data import standardize
+from vsbo.explain.chain import walk
+from vsbo.explain.features import Basis, bases_of, feature_matrix
+from vsbo.explain.importance import CALLED, LEVEL, Effect, Importance, Trend, VariableImportance
+from vsbo.explain.shares import Draws, Posterior, draw_posterior, quantile
+from vsbo.explain.sparse import Groups, rotate
+from vsbo.linalg import single_thread
+from vsbo.rng import Purpose, stream
+from vsbo.space import Choice
+from vsbo.state import Selected, State
+
+#: Half the side of the box around the best point, as a part of each range.
+REACH = 0.1
+#: Variables whose main effect is given.
+LEADING = 20
+#: Fewer evaluations than this say nothing.
+LEAST = 4
+#: Jumps: before anything counts, and then.
+BURN_IN, STEPS = 20, 80
+#: Functions of a variable that the walk looks at.
+COARSE = 6
+#: Of more evaluations so many are used: the best quarter of it, and others at random.
+MOST = 1000
+
+
+def importance_of(state: State) -> Importance:
+    """The importance of all variables, from the finished evaluations of a state."""
+    began = time.perf_counter()
+    done = [state.evaluations[number] for number in state.finished if state.evaluations[number].status == "done"]
+    y = np.array([one.y for one in done])
+    z = standardize(y)
+    if len(done) < LEAST:
+        return _nothing(state, len(done), f"importance needs at least {LEAST} values; there are {len(done)}")
+    if not z.any():
+        return _nothing(state, len(done), "all values are equal: nothing tells the variables apart")
+    X = np.array([one.x for one in done])
+    best = X[int(np.argmax(y))]
+    rng = stream(state.seed, len(done), Purpose.IMPORTANCE)
+    if len(y) > MOST:
+        order = np.argsort(-y, kind="stable")
+        rest = rng.choice(order[MOST // 4 :], MOST - MOST // 4, replace=False)
+        kept = np.sort(np.concatenate([order[: MOST // 4], rest]))
+        X, y = X[kept], y[kept]
+        z = standardize(y)
+    with single_thread(), np.errstate(all="ignore"):
+        bases = bases_of(state.space, X)
+        features = feature_matrix(bases, X)
+        ordered = np.array([basis.ordered for basis in bases])
+        # A choice without order has no first functions: the walk needs all of them.
+        few = max([COARSE, *(basis.size for basis in bases if not basis.ordered)])
+        groups = Groups(rotate(features, z), features[:, :, :few], ordered, range(state.D))
+        visits, doubts = walk(groups, BURN_IN, STEPS, rng)
+        found = draw_posterior(visits, doubts, features, ordered, _box(bases, best, features.shape[2]), rng)
+    size = float(np.max(np.abs(y)))  # values may be so large that their squares are not numbers
+    scale = size * float(np.std(y / size, ddof=1)) * (1.0 if state.direction == "maximize" else -1.0)
+    variables = _variables(state, found, bases)
+    leading = [one for one in sorted(variables, key=lambda one: one.rank)[:LEADING] if one.share > 0.0]
+    inside, outside = found.whole.shares(found.is_in, doubting=False)
+    seen = np.where(found.is_in, found.whole.main, 0.0).sum(axis=1) + found.whole.rest
+    m = len(seen)
+    return Importance(
+        variables=variables,
+        n=len(done),
+        selections=len(state.selections),
+        noise=float(found.noise.mean()),
+        unseen=float((found.unseen / seen).mean()),
+        draws=frozen(np.where(found.is_in, inside, outside)),
+        weights=frozen(np.full(m, 1.0 / m)),
+        effects=tuple(_effect(state, bases[one.index], one.index, found, scale) for one in leading),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _box(bases: Sequence[Basis], best: Array, R: int) -> tuple[Array, Array]:
+    """Means (D, R) and covariances (D, R, R) of the functions within REACH of the best point, inside the cube."""
+    means, covariances = np.zeros((len(bases), R)), np.zeros((len(bases), R, R))
+    for j, basis in enumerate(bases):
+        mean, covariance = basis.moments(max(best[j] - REACH, 0.0), min(best[j] + REACH, 1.0))
+        means[j, : basis.size], covariances[j, : basis.size, : basis.size] = mean, covariance
+    return means, covariances
+
+
+def _variables(state: State, found: Posterior, bases: Sequence[Basis]) -> tuple[VariableImportance, ...]:
+    whole, local = _summary(found, found.whole), _summary(found, found.local)
+    p_in = _sigmoid(found.log_odds + found.log_factor)
+    # In the model with its main effect, or by a pair.
+    probability = np.where(found.whole.pair > 0.0, 1.0, p_in).mean(axis=0)
+    by_pairs = np.mean(found.whole.shares(found.is_in, doubting=False)[1], axis=0)
+    rank = np.empty(state.D, dtype=int)
+    rank[np.argsort(-whole[0], kind="stable")] = np.arange(1, state.D + 1)
+    sign = 1.0 if state.direction == "maximize" else -1.0
+    chosen: list[list[int]] = [[] for _ in range(state.D)]
+    for event in state.log:
+        if isinstance(event, Selected):
+            for j in event.active:
+                chosen[j].append(event.n)
+    variables = []
+    for j, name in enumerate(state.space.names):
+        variable = state.space.variables[name]
+        trend, sure = _trend(found.beta[:, j], p_in[:, j], sign)
+        # Most of its share comes with others.
+        if by_pairs[j] > 0.5 * whole[0][j] > 0.0:
+            trend, sure = "interacts", float((found.whole.pair[:, j] > 0.0).mean())
+        if isinstance(variable, Choice) and not bases[j].ordered:
+            trend, sure = "levels", 1.0
+        variables.append(
+            VariableImportance(
+                index=j, name=name, rank=int(rank[j]),
+                share=float(whole[0][j]), low=float(whole[1][j]), high=float(whole[2][j]),
+                probability=float(probability[j]), important=bool(probability[j] >= CALLED),
+                local_share=float(local[0][j]), local_low=float(local[1][j]), local_high=float(local[2][j]),
+                direction=trend, direction_probability=sure,
+                selected=j in state.selected, selected_at=tuple(chosen[j]),
+            )
+        )  # fmt: skip
+    return tuple(variables)
+
+
+def _summary(found: Posterior, draws: Draws) -> tuple[Array, Array, Array]:
+    """Mean, low and high (D,) of a share. low doubts a variable as the prior does, for which most have no effect; high
+    gives it, and its likeliest pair, even odds: what it may have at most is not to depend on how many others there are.
+    """
+    tail = 0.5 * (1.0 - LEVEL)
+    inside, outside = draws.shares(found.is_in, doubting=False)
+    p_in = _sigmoid(found.log_odds + found.log_factor)
+    mean = (p_in * inside + (1.0 - p_in) * outside).mean(axis=0)
+    low = quantile(np.vstack([inside, outside]), np.vstack([p_in, 1.0 - p_in]), tail)
+    # With even odds for this variable alone the rest of a model weighs (1 + BF) / (1 + odds BF) as much.
+    log_weight = np.logaddexp(0.0, found.log_factor) - np.logaddexp(0.0, found.log_odds + found.log_factor)
+    weight, even = np.exp(log_weight - log_weight.max(axis=0)), _sigmoid(found.log_factor)
+    weights = np.vstack([weight * even, weight * (1.0 - even)])
+    high = quantile(np.vstack(draws.shares(found.is_in, doubting=True)), weights, 1.0 - tail)
+    return mean, np.minimum(low, mean), np.maximum(high, mean)
+
+
+def _sigmoid(x: Array) -> Array:
+    value: Array = 0.5 * (1.0 + np.tanh(0.5 * x))
+    return value
+
+
+def _trend(beta: Array, p_in: Array, sign: float) -> tuple[Trend, float]:
+    """From draws of the coefficients (m, R) of a main effect."""
+    if not p_in.sum() > 0.0:
+        return "unknown", 0.0
+    weights = p_in / p_in.sum()
+    square = weights @ beta**2
+    if square[0] < 0.5 * square.sum():
+        return "bends", float(weights @ (beta[:, 0] ** 2 < 0.5 * (beta**2).sum(axis=1)))
+    rises = float(weights @ (sign * beta[:, 0] > 0.0))
+    return ("rises", rises) if rises >= 0.5 else ("falls", 1.0 - rises)
+
+
+def _effect(state: State, basis: Basis, j: int, found: Posterior, scale: float) -> Effect:
+    """The main effect as the draws' own models have it, in the user's units."""
+    beta = np.where(found.is_in[:, j, None], found.beta[:, j, : basis.size], 0.0)
+    curves = scale * beta @ basis.at(basis.grid).T
+    low, high = np.quantile(curves, [0.5 * (1.0 - LEVEL), 0.5 * (1.0 + LEVEL)], axis=0)
+    points = np.full((len(basis.grid), state.D), 0.5)
+    points[:, j] = basis.grid
+    variable = state.space.variables[state.space.names[j]]
+    x = tuple(variable.value(number) for number in state.space.from_unit(points)[:, j])
+    return Effect(j, frozen(basis.grid), x, frozen(curves.mean(axis=0)), frozen(low), frozen(high))
+
+
+def _nothing(state: State, n: int, note: str) -> Importance:
+    """Before there is anything to learn from: any share is possible."""
+    variables = tuple(
+        VariableImportance(
+            j, name, j + 1, 0.0, 0.0, 1.0, 0.0, False, 0.0, 0.0, 1.0, "unknown", 0.0, j in state.selected,
+            tuple(event.n for event in state.selections if j in event.active),
+        )
+        for j, name in enumerate(state.space.names)
+    )  # fmt: skip
+    draws = np.zeros((1, state.D))
+    return Importance(variables, n, len(state.selections), 1.0, 1.0, frozen(draws), frozen([1.0]), (), note)

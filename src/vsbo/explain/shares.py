@@ -1,0 +1,225 @@
+"""From the visited models to shares: draws of the coefficients, and what each says of each variable.
+
+With orthonormal functions the variance of f is the sum of squares of all coefficients, and the total Sobol index of
+variable j is the part of it that belongs to its effect and to its pairs. Within a box the functions are no longer
+orthonormal: with m_j, C_j the mean and covariance of phi(x_j) there, and B_jk the coefficients of a pair,
+
+    main effect  b_j = beta_j + sum_k B_jk m_k,   V_j = b_j' C_j b_j;      pair  V_jk = tr(B_jk' C_j B_jk C_k)
+
+The walk among models sees few functions of each variable, for speed; here the groups of a model have all of them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vsbo.arrays import Array
+from vsbo.explain.chain import Doubts, Visit, draw_index
+from vsbo.explain.sparse import FIRST, NOISES, PAIR, SPREAD, Groups, Model
+
+#: Models that are drawn from, and draws of coefficients from each.
+MODELS, DRAWS = 16, 15
+#: With more functions less is left to s: steps down and up on its grid that are tried.
+DOWN, UP = 5, 0
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """m draws. main, pair (m, D): variance of a variable's main effect if it is in, and of its pairs; without (m, D):
+    of its main effect if it is out (which is 0 but in a box); rest (m,): of all pairs, and of
+    what is unseen; doubt (m, D): of a pair that might be in.
+    """
+
+    main: Array
+    without: Array
+    pair: Array
+    rest: Array
+    doubt: Array
+
+    def shares(self, is_in: Array, doubting: bool) -> tuple[Array, Array]:
+        """Shares (m, D) of a variable if its main effect is in, and if it is out, all others as the model has them."""
+        now = np.where(is_in, self.main, self.without)
+        others = (now.sum(axis=1) + self.rest)[:, None] - now
+        own = self.pair + self.doubt if doubting else self.pair
+        total = others + self.doubt if doubting else others
+        return (self.main + own) / (total + self.main), (self.without + own) / (total + self.without)
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """What the draws say. whole, local: over the cube, and in the box. is_in (m, D): whether the main effect is in the
+    draw's model; log_odds, log_factor (m, D): prior odds and evidence for it; beta (m, D, R): its coefficients if in;
+    noise (m,): s; unseen (m,): v.
+    """
+
+    whole: Draws
+    local: Draws
+    is_in: Array
+    log_odds: Array
+    log_factor: Array
+    beta: Array
+    noise: Array
+    unseen: Array
+
+
+def draw_posterior(
+    visits: Sequence[Visit],
+    doubts: Doubts | None,
+    features: Array,
+    ordered: Array,
+    box: tuple[Array, Array],
+    rng: np.random.Generator,
+) -> Posterior:
+    """features (n, D, R), all functions; box: means (D, R) and covariances (D, R, R) of the functions in the box."""
+    weights = np.array([visit.weight for visit in visits])
+    # Systematic resampling: each model as often as it deserves, up to one.
+    at = (np.arange(MODELS) + rng.random()) / MODELS
+    chosen, counts = np.unique(np.searchsorted(np.cumsum(weights) / weights.sum(), at), return_counts=True)
+    picked = [visits[min(int(i), len(visits) - 1)] for i in chosen]
+    variables = sorted({j for visit in picked for key in visit.model.on for j in key})
+    whole = np.zeros((len(features), len(variables), max(features.shape[2], len(PAIR))))
+    whole[:, :, : features.shape[2]] = features[:, variables]
+    fine = Groups(visits[0].model.groups.rotation, whole, ordered[variables], variables)
+    fine.set_pairs(sorted({key for visit in picked for key in visit.model.on if len(key) == 2}))
+    parts = [_draw(visit, fine, int(count) * DRAWS, box, rng) for visit, count in zip(picked, counts, strict=True)]
+    main, pair, rest, local_main, local_without, local_pair, local_rest, *others = (
+        np.concatenate(arrays) for arrays in zip(*parts, strict=True)
+    )
+    doubt, local_doubt = _doubt(doubts, main.shape, box, rng)
+    return Posterior(
+        Draws(main, np.zeros_like(main), pair, rest, doubt),
+        Draws(local_main, local_without, local_pair, local_rest, local_doubt),
+        *others,
+    )
+
+
+def _draw(
+    visit: Visit, fine: Groups, count: int, box: tuple[Array, Array], rng: np.random.Generator
+) -> tuple[Array, ...]:
+    means, covariances = box
+    D, R = means.shape
+    beta = np.zeros((count, D, R))
+    coarse = slab(visit.factors, visit.A, visit.b, visit.model.groups.roots[:D], count, rng)
+    beta[:, :, : coarse.shape[2]] = coarse
+    is_in = np.zeros((count, D), dtype=bool)
+    pair, shift, local_pair = np.zeros((count, D)), np.zeros((count, D, R)), np.zeros((count, D))
+    rest, local_rest = np.zeros(count), np.zeros(count)
+    model = _refined(visit.model, fine, rng)
+    coefficients = model.draw(count, rng)
+    for i, key in enumerate(model.keys):
+        own = coefficients[:, i]
+        if len(key) == 1:
+            beta[:, key[0]], is_in[:, key[0]] = own[:, :R], True
+            continue
+        j, k = key
+        B = _square(own)
+        shift[:, j, :FIRST] += B @ means[k, :FIRST]
+        shift[:, k, :FIRST] += np.einsum("a,cab->cb", means[j, :FIRST], B)
+        square = np.einsum("cab,cab->c", B, B)
+        local = _pair_in_box(B, covariances[j], covariances[k])
+        rest += square
+        local_rest += local
+        for one in key:
+            pair[:, one] += square
+            local_pair[:, one] += local
+    v = fine.rotation.unseen(model.noise, model.spread)
+    # Unseen effects are lines and bends of any variable, and shrink in the box as these do.
+    shrink = float((covariances[:, [0, 1], [0, 1]] @ np.array(SPREAD)).mean())
+    factor = np.logaddexp.reduce(visit.factors, axis=1) - np.log(visit.factors.shape[1])
+    return (
+        np.einsum("cdr,cdr->cd", beta, beta),
+        pair,
+        rest + v,
+        _in_box(beta + shift, covariances),
+        _in_box(shift, covariances),
+        local_pair,
+        local_rest + v * shrink,
+        is_in,
+        np.broadcast_to(visit.log_odds, (count, D)),
+        np.broadcast_to(factor, (count, D)),
+        beta,
+        np.full(count, NOISES[model.noise]),
+        np.full(count, v),
+    )
+
+
+def _refined(model: Model, fine: Groups, rng: np.random.Generator) -> Model:
+    """The same groups with all their functions, and s drawn anew."""
+    noises = range(max(model.noise - DOWN, 0), min(model.noise + UP + 1, len(NOISES)))
+    refined = Model(fine, model.on, model.noise, model.spread)
+    i = draw_index(refined.evidences([(s, model.spread) for s in noises]), rng)
+    refined.noise = noises[min(i, len(noises) - 1)]
+    return refined
+
+
+def slab(factors: Array, A: Array, b: Array, roots: Array, count: int, rng: np.random.Generator) -> Array:
+    """Coefficients (count, N, R) of groups, each as if it alone joined; lambda by its evidence, factors (N, G)."""
+    N, R = b.shape
+    cumulative = np.cumsum(np.exp(factors - factors.max(axis=1, keepdims=True)), axis=1)
+    g = (rng.random((N, 1)) * cumulative[:, -1:] > cumulative).sum(axis=1)
+    root = roots[np.arange(N), g]
+    S = A * root[:, :, None] * root[:, None, :]
+    S[:, np.arange(R), np.arange(R)] += 1.0
+    L = np.linalg.cholesky(S)
+    # (I + lAl)^-1 lb and a draw around it: L^-T (L^-1 l b + z)
+    half = np.linalg.solve(L, (root * b)[:, :, None]) + rng.standard_normal((N, R, count))
+    beta = np.linalg.solve(L.transpose(0, 2, 1), half) * root[:, :, None]
+    draws: Array = beta.transpose(2, 0, 1)
+    return draws
+
+
+def _doubt(
+    doubts: Doubts | None, shape: tuple[int, ...], box: tuple[Array, Array], rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """Variance (m, D) of each variable's likeliest pair that is not in, over the cube and in the box; 0 in draws in
+    which it is taken to be out. Even odds, as for main effects.
+    """
+    m, D = shape
+    if doubts is None:
+        return np.zeros((m, D)), np.zeros((m, D))
+    means, covariances = box
+    known: Any = np.isfinite(doubts.factors).all(axis=1)
+    factors = np.where(known[:, None], doubts.factors, 0.0)
+    B = _square(slab(factors, doubts.A, doubts.b, doubts.roots, m, rng))
+    log_factor = np.logaddexp.reduce(factors, axis=1) - np.log(factors.shape[1])
+    there = (rng.random((m, D)) < 1.0 / (1.0 + np.exp(-log_factor))) & known
+    # B[.., a, b]: function a of the other variable, b of this one, or the reverse where the other comes later.
+    turned = doubts.other > np.arange(D)
+    B = np.where(turned[None, :, None, None], B.swapaxes(2, 3), B)
+    C_other, C_own = covariances[doubts.other, :FIRST, :FIRST], covariances[:, :FIRST, :FIRST]
+    spread = np.einsum("mdab,mdab->md", np.matmul(C_other, B), np.matmul(B, C_own))
+    shift = np.matmul(means[doubts.other, None, :FIRST], B)[:, :, 0]
+    local = spread + np.einsum("mda,dab,mdb->md", shift, C_own, shift, optimize=True)
+    square: Array = np.einsum("mdab,mdab->md", B, B)
+    return np.where(there, square, 0.0), np.where(there, np.maximum(local, 0.0), 0.0)
+
+
+def _square(coefficients: Array) -> Array:
+    """Coefficients (..., R) of pairs as matrices (..., FIRST, FIRST)."""
+    B = np.zeros((*coefficients.shape[:-1], FIRST, FIRST))
+    for column, (a, b) in enumerate(PAIR[: coefficients.shape[-1]]):
+        B[..., a, b] = coefficients[..., column]
+    return B
+
+
+def _pair_in_box(B: Array, C_j: Array, C_k: Array) -> Array:
+    """tr(B' C_j B C_k) (count,)."""
+    value: Array = np.einsum("cab,cab->c", C_j[:FIRST, :FIRST] @ B, B @ C_k[:FIRST, :FIRST])
+    return np.maximum(value, 0.0)
+
+
+def _in_box(beta: Array, covariances: Array) -> Array:
+    """beta' C beta (count, D)."""
+    value: Array = np.einsum("dcr,dcr->cd", np.matmul(beta.transpose(1, 0, 2), covariances), beta.transpose(1, 0, 2))
+    return np.maximum(value, 0.0)
+
+
+def quantile(values: Array, weights: Array, q: float) -> Array:
+    """Weighted quantiles (D,) of values (m, D) with weights (m, D)."""
+    order = np.argsort(values, axis=0)
+    cumulative = np.cumsum(np.take_along_axis(weights, order, axis=0), axis=0)
+    at = (cumulative < q * cumulative[-1]).sum(axis=0)
+    found: Array = np.take_along_axis(values, np.take_along_axis(order, at[None, :], axis=0), axis=0)[0]
+    return found

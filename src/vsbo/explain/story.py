@@ -1,0 +1,209 @@
+"""`history_of(state)`: the log of a search as a story."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from vsbo.arrays import Array, frozen
+from vsbo.errors import NumericalError
+from vsbo.explain.history import Fallback, History, Outlook, Period, Predictions, Seconds, StepRecord
+from vsbo.explain.leave_one_out import leave_one_out
+from vsbo.linalg import single_thread
+from vsbo.models import expected_gain, posterior_of
+from vsbo.selection import Step
+from vsbo.state import Added, Asked, Failed, Fell, Fitted, Selected, State, Told
+
+#: A normal observation lies within so many deviations in 90 of 100 cases.
+NINETY = 1.6448536269514722
+
+
+def history_of(state: State, evaluating: Mapping[int, float] | None = None) -> History:
+    """The story of a state. evaluating: seconds that trials took, by number, where that is known.
+
+    Read from the log; the past is not fitted again. Leave-one-out and outlook are those of the last model.
+    """
+    sign = 1.0 if state.direction == "maximize" else -1.0
+    chapters = _chapters(state)
+    best: float | None = None
+    convergence: list[tuple[int, float | None, float | None]] = []
+    periods = []
+    for number, chapter in enumerate(chapters):
+        before, improvements = best, 0
+        for trial in chapter.trials:
+            y = state.evaluations[trial].y
+            counts = state.evaluations[trial].status == "done"
+            if counts and (best is None or y > best):
+                best, improvements = y, improvements + 1
+            convergence.append((trial, sign * y if counts else None, None if best is None else sign * best))
+        periods.append(_period(state, number, chapters, before, best, improvements, sign, evaluating))
+    done = [one for one in state.evaluations if one.status == "done"]
+    note = "no evaluation has finished yet" if not state.finished else "every evaluation failed" if not done else ""
+    with single_thread(), np.errstate(all="ignore"):
+        predictions, outlook = _predictions(state, sign), _outlook(state)
+    if not note and predictions is None:
+        note = "there is no model of the values yet"
+    return History(
+        periods=tuple(periods),
+        convergence=tuple(convergence),
+        fallbacks=tuple(fallback for period in periods for fallback in period.fallbacks),
+        seconds=_sum(period.seconds for period in periods),
+        predictions=predictions,
+        outlook=outlook,
+        note=note,
+    )
+
+
+@dataclass(eq=False)
+class _Chapter:
+    """What the log has between two selections."""
+
+    event: Selected | None
+    n: int
+    active: tuple[int, ...]
+    trials: list[int] = field(default_factory=list)
+    fallbacks: list[Fallback] = field(default_factory=list)
+    fit: float = 0.0
+    acquisition: float = 0.0
+
+
+def _chapters(state: State) -> list[_Chapter]:
+    every = range(state.D) if state.config.variables is None else sorted(state.config.variables)
+    chapters = [_Chapter(None, 0, tuple(every))]
+    waiting: list[Fallback] = []
+    asked = 0
+    for event in state.log:
+        now = chapters[-1]
+        match event:
+            case Selected():
+                active = now.active if event.theta is None else event.active
+                chapters.append(_Chapter(event, event.n, active, fallbacks=waiting))
+                waiting = []
+            case Fell(stage, to, reason):
+                fallback = Fallback(asked, stage, to, reason)
+                # What made a selection fail comes just before it, and belongs to it.
+                (waiting if stage == "selection" else now.fallbacks).append(fallback)
+            case Asked():
+                now.acquisition, asked = now.acquisition + event.seconds, event.number + 1
+            case Added(number):
+                now.trials.append(number)
+                asked = number + 1
+            case Told(number) | Failed(number):
+                now.trials.append(number)
+            case Fitted():
+                now.fit += event.seconds
+    chapters[-1].fallbacks += waiting
+    return chapters
+
+
+def _period(
+    state: State,
+    number: int,
+    chapters: Sequence[_Chapter],
+    before: float | None,
+    after: float | None,
+    improvements: int,
+    sign: float,
+    evaluating: Mapping[int, float] | None,
+) -> Period:
+    chapter, event = chapters[number], chapters[number].event
+    names = state.space.names
+    # Until the first selection all variables were modelled, none of them chosen: then nothing "went out".
+    last = set(chapters[number - 1].active) if number and chapters[number - 1].event is not None else set()
+    case = "design" if event is None else event.case
+    steps = () if event is None else event.steps
+    return Period(
+        number=number,
+        n=chapter.n,
+        trials=tuple(chapter.trials),
+        case=case,
+        accurate={"accurate": True, "inaccurate": False}.get(case),
+        active=tuple(names[j] for j in chapter.active),
+        came_in=() if event is None else tuple(names[j] for j in chapter.active if j not in last),
+        went_out=tuple(names[j] for j in sorted(last - set(chapter.active))),
+        gains=_gains(steps, names),
+        loss=None if event is None or not np.isfinite(event.loss) else event.loss,
+        steps=tuple(StepRecord(s.action, names[s.variable], s.loss, s.drop, s.kept, s.reason) for s in steps),
+        best_before=None if before is None else sign * before,
+        best_after=None if after is None else sign * after,
+        gained=0.0 if before is None or after is None else after - before,
+        improvements=improvements,
+        fallbacks=tuple(chapter.fallbacks),
+        seconds=Seconds(
+            selection=0.0 if event is None else event.seconds,
+            fit=chapter.fit,
+            acquisition=chapter.acquisition,
+            evaluation=None if evaluating is None else sum(evaluating.get(trial, 0.0) for trial in chapter.trials),
+        ),
+    )
+
+
+def _gains(steps: Sequence[Step], names: Sequence[str]) -> dict[str, float]:
+    """By how much the loss is lower with a variable than without it, as the last test of it says."""
+    return {
+        names[step.variable]: step.drop if step.action == "add" else -step.drop
+        for step in steps
+        if step.drop is not None
+    }
+
+
+def _sum(parts: Iterable[Seconds]) -> Seconds:
+    every = list(parts)
+    clock = [one.evaluation for one in every if one.evaluation is not None]
+    return Seconds(
+        sum(one.selection for one in every),
+        sum(one.fit for one in every),
+        sum(one.acquisition for one in every),
+        sum(clock) if clock else None,
+    )
+
+
+# ----------------------------------------------------------------------------------------- the model, as it is now
+
+
+def _predictions(state: State, sign: float) -> Predictions | None:
+    values = state.data.values
+    if state.theta is None or len(values) < 3 or not np.ptp(values) > 0.0:
+        return None
+    try:
+        posterior = posterior_of(state, state.data.columns(state.active), state.theta)
+    except NumericalError:
+        return None
+    mean, deviation = leave_one_out(posterior)
+    z = posterior.y
+    # Back to the user's units: z is y, moved and stretched.
+    scale = float(np.ptp(values) / np.ptp(z))
+    shift = float(np.mean(values) - scale * np.mean(z))
+    done = np.array([state.evaluations[number].status == "done" for number in state.finished])
+    observed, predicted, spread = values[done], (shift + scale * mean)[done], (scale * deviation)[done]
+    n = len(observed)
+    if n < 3 or not np.ptp(observed) > 0.0:
+        return None
+    errors = observed - predicted
+    # The mean of the others predicts y_i with the error (y_i - mean) n / (n - 1).
+    plain = (observed - observed.mean()) * n / (n - 1.0)
+    return Predictions(
+        trials=tuple(number for number, good in zip(state.finished, done, strict=True) if good),
+        observed=frozen(sign * observed),
+        predicted=frozen(sign * predicted),
+        deviation=frozen(spread),
+        r2=1.0 - float(errors @ errors) / float(plain @ plain),
+        coverage=float(np.mean(np.abs(errors) <= NINETY * spread)),
+        rank=_rank_correlation(observed, predicted),
+    )
+
+
+def _rank_correlation(a: Array, b: Array) -> float:
+    """Spearman's."""
+    ranks = [np.argsort(np.argsort(one, kind="stable"), kind="stable") for one in (a, b)]
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
+
+
+def _outlook(state: State) -> Outlook | None:
+    part = expected_gain(state)
+    if part is None or state.best is None:
+        return None
+    values = state.data.values
+    gained = float(np.max(values) - np.median(values[: state.config.n_initial]))
+    since = len(state.finished) - 1 - state.finished.index(state.best.number)
+    return Outlook(part * gained, part, since)
