@@ -7,7 +7,7 @@ import pytest
 
 from vsbo import Config, ObjectiveError, Real, Space, Study
 
-SMALL = Config(n_initial=4, select_every=6, n_importance=50, n_raw=32, n_restarts=1)
+SMALL = Config(selection="momentum", n_initial=4, select_every=6, n_importance=50, n_raw=32, n_restarts=1)
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ def searcher():
     from vsbo import Config
     from vsbo.interfaces.optuna import VSBOSampler
 
-    config = Config(n_initial=4, select_every=5, n_importance=50, n_raw=32, n_restarts=1)
+    config = Config(selection="momentum", n_initial=4, select_every=5, n_importance=50, n_raw=32, n_restarts=1)
     return OptunaSearch(space(), sampler=VSBOSampler(space(), seed=SEED, config=config), metric="loss", mode="min")
 
 

@@ -19,7 +19,7 @@ from vsbo.interfaces.cli import _main
 from vsbo.interfaces.dask import connect
 
 SPACE = Space({f"x{j}": Real(0, 1) for j in range(3)})
-SMALL = Config(n_initial=4, select_every=6, n_importance=50, n_raw=32, n_restarts=1)
+SMALL = Config(selection="momentum", n_initial=4, select_every=6, n_importance=50, n_raw=32, n_restarts=1)
 #: Warnings of the cluster's own when its workers are killed, and of sockets that close with it.
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),

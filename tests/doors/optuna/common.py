@@ -9,7 +9,7 @@ from vsbo import Config
 from vsbo.interfaces.optuna import VSBOSampler
 
 #: The whole method, at little cost.
-SMALL = Config(n_initial=4, select_every=6, n_importance=100, n_raw=64, n_restarts=2)
+SMALL = Config(selection="momentum", n_initial=4, select_every=6, n_importance=100, n_raw=64, n_restarts=2)
 
 REALS = {f"x{j}": FloatDistribution(-1.0, 2.0) for j in range(6)}
 MIXED = {

@@ -22,7 +22,7 @@ from vsbo import Config
 from vsbo.interfaces.optuna import VSBOImportanceEvaluator, VSBOSampler
 
 #: The method, at little cost: there are hundreds of studies.
-SMALL = Config(n_initial=3, select_every=4, n_importance=50, n_raw=32, n_restarts=1)
+SMALL = Config(selection="momentum", n_initial=3, select_every=4, n_importance=50, n_raw=32, n_restarts=1)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -115,7 +115,9 @@ def test_trials_of_another_sampler_are_learned_from():
 def test_another_configuration_reads_points_and_no_models():
     of_study = study(sampler=sampler())
     of_study.optimize(reals, n_trials=12)
-    of_study.sampler = VSBOSampler(REALS, seed=0, config=Config(n_initial=4, select_every=5, n_raw=64))
+    of_study.sampler = VSBOSampler(
+        REALS, seed=0, config=Config(selection="momentum", n_initial=4, select_every=5, n_raw=64)
+    )
     of_study.optimize(reals, n_trials=1)
     record = Record.from_attributes(of_study.trials[-1].system_attrs)
     assert record.told == tuple(range(12))

@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from vsbo import Choice, Config, Fixed, InputError, Integer, Real
 from vsbo.interfaces.sklearn import VSBOSearchCV, _Candidates
 
-SMALL = Config(n_initial=3, select_every=5, n_importance=50, n_raw=32, n_restarts=1)
+SMALL = Config(selection="momentum", n_initial=3, select_every=5, n_importance=50, n_raw=32, n_restarts=1)
 X, y = make_classification(120, 6, random_state=0)
 
 
