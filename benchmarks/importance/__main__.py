@@ -1,5 +1,5 @@
-"""`python -m benchmarks.importance [--only coverage held_out search ranking] [--seeds 12]`: measures what is missing, and writes
-results/importance.md. It can be stopped at any time; the same line goes on. The peers need optuna and scikit-learn.
+"""`python -m benchmarks.importance [--only coverage held_out search ranking] [--seeds 12]`: measures what is missing, and
+writes results/importance.md. It can be stopped at any time; the same line goes on. The peers need optuna and scikit-learn.
 """
 
 import argparse
@@ -22,8 +22,8 @@ PARTS: dict[str, tuple[list[coverage.Row], Callable[[coverage.Row, int], coverag
     "search": (coverage.cells("search"), coverage.measure, 3),
     "held_out": (coverage.cells("uniform"), coverage.measure, 2),
 }
-#: First seed. The settings of vsbo.explain were chosen while looking at the functions of the first seeds of coverage, so
-#: its coverage flatters a little; those of held_out were drawn once, at the end.
+#: First seed. The settings of vsbo.explain were chosen while looking at the functions of the first seeds of coverage,
+#: so that coverage flatters a little; those of held_out were drawn once, at the end.
 FIRST = {"held_out": 100}
 
 
