@@ -1,5 +1,7 @@
-"""`python -m benchmarks.importance [--only coverage held_out search ranking] [--seeds 12]`: measures what is missing, and
-writes results/importance.md. It can be stopped at any time; the same line goes on. The peers need optuna and scikit-learn.
+"""`python -m benchmarks.importance [--only coverage held_out search ranking] [--seeds 12]`.
+
+Measures what is missing, and writes results/importance.md. It can be stopped at any time; the same line goes on. The
+peers need optuna and scikit-learn.
 """
 
 import argparse
