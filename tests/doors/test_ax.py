@@ -19,7 +19,7 @@ def node(**more):
     from vsbo import Config
     from vsbo.interfaces.ax import VSBONode
 
-    config = Config(selection="momentum", n_initial=4, select_every=6, n_importance=50, n_raw=64, n_restarts=2)
+    config = Config.paper(n_initial=4, select_every=6, n_importance=50, n_raw=64, n_restarts=2)
     return VSBONode(seed=0, config=config, **more)
 
 
