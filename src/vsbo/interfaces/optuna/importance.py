@@ -10,8 +10,10 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from vsbo.config import Config
-from vsbo.errors import InputError
+from vsbo.errors import InputError, NumericalError
 from vsbo.interfaces.optuna.axes import Axes
+from vsbo.linalg import single_thread
+from vsbo.models import full_model
 from vsbo.optimizer import Optimizer
 
 
@@ -58,7 +60,24 @@ class VSBOImportanceEvaluator(BaseImportanceEvaluator):
             u = axes.unit(trial.params)
             if u is not None and np.isfinite(value := float(target(trial))):
                 optimizer.add(axes.space.from_unit(u), value)
-        return {one.name: one.share for one in optimizer.importance()}
+        found = optimizer.importance()
+        if found.shares.any():
+            return {one.name: one.share for one in found}
+        return _steepness(optimizer)
+
+
+def _steepness(optimizer: Optimizer) -> dict[str, float]:
+    """Grad-IS (section 3.1) as shares: a ranking after a handful of trials, from which no effect can be told for sure.
+
+    Optuna would show all parameters as equal instead. Zeros if all values are.
+    """
+    names = optimizer.space.names
+    try:
+        with single_thread(), np.errstate(all="ignore"):
+            scores = full_model(optimizer.state)[1]
+    except NumericalError:
+        return dict.fromkeys(names, 0.0)
+    return dict(zip(names, (scores / (scores.sum() or 1.0)).tolist(), strict=True))
 
 
 def _value(trial: FrozenTrial) -> float:
