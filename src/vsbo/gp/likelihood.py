@@ -185,7 +185,8 @@ class _MainEffects:
         later, earlier = np.tril_indices(n, -1)
         # Places in a Fortran-ordered (n, n) matrix, below its diagonal and above.
         self._below, self._above = earlier * n + later, later * n + earlier
-        self._squares = (X[later][:, self._at] - X[earlier][:, self._at]).T ** 2
+        columns = X[:, self._at]
+        self._squares = (columns[later] - columns[earlier]).T ** 2
 
     def add(self, M: Array, inverse_l: Array, variance: float, profile: Kernel) -> None:
         """To M (n, n), main effects of this variance in all; keeps what the gradient needs."""
