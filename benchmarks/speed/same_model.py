@@ -14,7 +14,7 @@ from benchmarks.speed.report import Row, table
 from benchmarks.speed.suggestion import N_RAW, RESTARTS, best_suggestion, log_ei, loss_per_point
 from benchmarks.speed.timing import Array
 from vsbo import Config, gp
-from vsbo.models import COLD_TOLERANCE
+from vsbo.models import fit_tolerance
 
 PART = "same-model"
 #: Nats a point by which a likelihood may be worse and still count as equal: 0.02 nats at n = 200.
@@ -42,7 +42,7 @@ def _row(size: str, data: list[tuple[str, Array, Array]], repetitions: int) -> R
             ours = gp.fit(X, z, config).theta
             spent["vsbo"].append(time.process_time() - began)
             began = time.process_time()
-            coarse = gp.fit(X, z, config, tolerance=COLD_TOLERANCE).theta
+            coarse = gp.fit(X, z, config, tolerance=fit_tolerance(config, warm=False)).theta
             spent["run"].append(time.process_time() - began)
         kernel, theirs = botorch_side.hyperparameters(model)
         taken = {who: median(seconds) for who, seconds in spent.items()}

@@ -19,7 +19,7 @@ from vsbo import Config, gp
 from vsbo import acquisition as acq
 from vsbo.gp.fit import TOLERANCE as EXACT
 from vsbo.gp.likelihood import Likelihood
-from vsbo.models import COLD_TOLERANCE, WARM_TOLERANCE
+from vsbo.models import fit_tolerance
 
 ALL, SELECTED = "all-variables", "selected"
 N_RAW, RESTARTS = 512, 10
@@ -56,7 +56,7 @@ def measure_all(quick: bool) -> list[Row]:
     contestants = {
         BOTORCH: by_botorch,
         "vsbo": ours(EXACT),
-        "vsbo, fit as far as in a run": ours(COLD_TOLERANCE),
+        "vsbo, fit as far as in a run": ours(fit_tolerance(Config(), warm=False)),
     }
     title = "fit + acquisition, n=200, D=50, all variables, cold, BoTorch over vsbo"
     return [_row(ALL, title, AT_LEAST_ALL, data, contestants, 1 if quick else 3)]
@@ -71,7 +71,8 @@ def measure_selected(quick: bool) -> list[Row]:
     def ours(restarts: int, config: Config) -> Contestant:
         def contestant(X: Array, y: Array, number: int) -> Suggestion:
             before = gp.fit(X[:-1], standardized(y[:-1]), config).theta
-            return suggest(X, y, number, config=config, warm=[before], tolerance=WARM_TOLERANCE, restarts=restarts)
+            tolerance = fit_tolerance(config, warm=True)
+            return suggest(X, y, number, config=config, warm=[before], tolerance=tolerance, restarts=restarts)
 
         return contestant
 

@@ -17,11 +17,12 @@ from vsbo.errors import InputError
 KernelName = Literal["matern52", "squared_exponential"]
 MeanName = Literal["constant", "zero"]
 PriorName = Literal["none", "dimension_scaled"]
-OutputscaleName = Literal["learned", "floored"]
+OutputscaleName = Literal["learned", "floored", "one"]
 SelectionName = Literal["momentum", "stepwise", "fixed"]
 ImportanceName = Literal["gradient", "kl"]
 AcquisitionName = Literal["ei", "log_ei", "ucb"]
 ComplementName = Literal["cma", "mix", "fixed"]
+SearchName = Literal["model", "plain", "near"]
 
 
 def _number(name: str, value: Any) -> float:
@@ -44,7 +45,7 @@ def as_whole(name: str, value: Any) -> int:
 
 def _several(name: str, values: Any) -> tuple[Any, ...]:
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
-        raise InputError(f"{name} must be several numbers, as a tuple; got {values!r}")
+        raise InputError(f"{name} must be several values, as a tuple; got {values!r}")
     return tuple(values)
 
 
@@ -121,7 +122,8 @@ class Config:
     """On the log parameters. Paper: none. Dimension-scaled: Hvarfner et al. 2024, as in BoTorch's default."""
     outputscale: OutputscaleName = "floored"
     """"learned": the variance of f is fitted. "floored": so it is, but to no less than 1, that of standardized y. Among
-    points around an incumbent it shrinks to a tenth, and EI no longer looks elsewhere. Authors' program: learned."""
+    points around an incumbent it shrinks to a tenth, and EI no longer looks elsewhere. "one": it is 1, as in BoTorch's
+    default. Authors' program: learned."""
     main_effects: int = 8
     """Variables that get a main effect of their own in the covariance, at most: those with the shortest length-scales.
     A product of correlations forgets all it knows when one variable moves far; a sum does not. Paper: 0. >= 0."""
@@ -159,9 +161,10 @@ class Config:
 
     weighted_starts: bool = True
     """Start points of the acquisition move variables the more often, the steeper the model is along them. Paper: no."""
-    patience: int | None = 25
-    """Evaluations without improvement after which every second point is sought near the best one, in a box that halves
-    as they go on; None: never. >= 1. Ten are too few where improvements are rare. Paper: never."""
+    searches: tuple[SearchName, ...] = ("model", "plain", "near")
+    """The searches that take turns, by what each has brought lately (turns.py). "model": the acquisition of the model
+    above, anywhere in the cube. "plain": that of a plain model, squared exponential with variance 1. "near": that of
+    the model above, in a box around the best point. "model" must be among them. Paper: it alone."""
 
     # --- the other variables (section 3.3)
     complement: ComplementName = "cma"
@@ -186,8 +189,10 @@ class Config:
             object.__setattr__(self, name, value)
         for name in ("noise_floor", "cma_sigma", "mix_probability"):
             object.__setattr__(self, name, _number(name, getattr(self, name)))
-        if self.patience is not None and as_whole("patience", self.patience) < 1:
-            raise InputError(f"patience must be a whole number >= 1, or None; got {self.patience!r}")
+        object.__setattr__(self, "searches", _several("searches", self.searches))
+        names = get_args(SearchName)
+        if "model" not in self.searches or len(set(self.searches) & set(names)) != len(self.searches):
+            raise InputError(f'searches must be "model" and others of {list(names)}, each once; got {self.searches!r}')
         if self.beta is not None:
             object.__setattr__(self, "beta", _number("beta", self.beta))
         object.__setattr__(self, "fixed_value", _numbers("fixed_value", self.fixed_value))
@@ -226,14 +231,14 @@ class Config:
         """The published method: the text, and where it is silent docs/differences.md."""
         published = cls(
             acquisition="ei", prior="none", outputscale="learned", main_effects=0, noise_floor=1e-4,
-            selection="momentum", n_restarts=4, weighted_starts=False, patience=None,
+            selection="momentum", n_restarts=4, weighted_starts=False, searches=("model",),
         )  # fmt: skip
         return replace(published, **changes)
 
     @classmethod
     def vanilla(cls, **changes: Any) -> "Config":
         """Plain Bayesian optimization: all variables alike in one product kernel."""
-        return replace(cls(main_effects=0, weighted_starts=False, patience=None), **changes)
+        return replace(cls(main_effects=0, weighted_starts=False, searches=("model",)), **changes)
 
     @classmethod
     def gp_ucb(cls, known_kernel: KnownKernel, **changes: Any) -> "Config":
@@ -244,7 +249,7 @@ class Config:
         known = cls(
             n_initial=1, mean="zero", standardize=False, prior="none", known_kernel=known_kernel, main_effects=0,
             selection="fixed", acquisition="ucb", complement="fixed", n_restarts=4, weighted_starts=False,
-            patience=None,
+            searches=("model",),
         )  # fmt: skip
         return replace(known, **changes)
 

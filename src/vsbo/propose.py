@@ -17,6 +17,7 @@ from vsbo.arrays import Array, frozen
 from vsbo.data import is_new
 from vsbo.errors import NumericalError
 from vsbo.models import (
+    cold_due,
     fit_model,
     full_model,
     importance_of,
@@ -28,14 +29,8 @@ from vsbo.models import (
 )
 from vsbo.rng import Purpose, stream
 from vsbo.state import Adapted, Asked, Event, Fell, Fitted, Selected, State, extend
+from vsbo.turns import next_search, side_of_box, with_plain_model
 
-#: Growth of the data after which the cold starts of a fit compete again: 24 times in a run of 205 evaluations.
-COLD_GROWTH = 1.15
-#: The sides of the box around the best point, on average over the variables that matter: at first, and at the least. It
-#: halves with every HALVING evaluations without improvement.
-FIRST_SIDE, LEAST_SIDE, HALVING = 0.8, 0.01, 20
-#: Part of what was gained over the median so far that counts as an improvement.
-NOTICED = 1e-3
 #: Uniform points tried, in the design and by the last fallback, until one is new.
 TRIES = 100
 
@@ -47,12 +42,12 @@ def propose(state: State) -> State:
     state = extend(state, adapt(state))  # lines 5, 9
     if selection_due(state):  # line 7
         state = extend(state, reselect(state))  # line 8
-    began = time.perf_counter()
+    began, origin = time.perf_counter(), str(next_search(state))
     try:
-        state = extend(state, fit_active(state))  # line 11
+        state = extend(state, fit_active(state, origin))  # line 11
         began = time.perf_counter()
-        candidates = maximize_acquisition(state)  # line 12
-        x, origin = complete(state, candidates), "model"  # line 13
+        candidates = maximize_acquisition(state, origin)  # line 12
+        x = complete(state, candidates)  # line 13
     except NumericalError as error:
         state = extend(state, [Fell("model", "evolution strategy alone, or chance before it begins", str(error))])
         x, origin = evolve(state), "evolution"
@@ -147,35 +142,32 @@ def needs_strategy(state: State) -> bool:
 # ---------------------------------------------------------------------- model and acquisition (lines 11, 12)
 
 
-def fit_active(state: State) -> tuple[Event, ...]:
-    """Fit the active variables: warm start, cold starts, and at last the previous hyper-parameters.
-
-    A warm start alone would stay for ever in an optimum that was good once: a length-scale that ran away has no slope
-    to come back by. So whenever the data have grown by COLD_GROWTH, the cold starts compete again.
-    """
-    began, n = time.perf_counter(), len(state.finished)
+def fit_active(state: State, search: str) -> tuple[Event, ...]:
+    """Fit the model of this search: warm start, cold starts, and at last the previous hyper-parameters."""
+    began, n, plain = time.perf_counter(), len(state.finished), search == "plain"
+    state = with_plain_model(state) if plain else state
     warm = [state.theta] if state.config.warm_start and state.theta is not None else []
-    cold = not warm or n >= COLD_GROWTH * state.cold_at
+    cold = cold_due(state)
     try:
         found = fit_model(state, state.active, warm, None if cold else (), main_effects(state))
     except NumericalError as error:
         if state.theta is None:
             raise
         return (Fell("fit", "the previous hyper-parameters", str(error)),)
-    fitted = Fitted(
-        found.theta, found.loss, found.start, found.evaluations, n if cold else 0, time.perf_counter() - began
-    )
+    spent = time.perf_counter() - began
+    fitted = Fitted(found.theta, found.loss, found.start, found.evaluations, n if cold else 0, spent, plain)
     if found.failures:
         return Fell("fit", f"the start {found.start!r}", f"{found.failures} starts led nowhere"), fitted
     return (fitted,)
 
 
-def maximize_acquisition(state: State) -> Array:
+def maximize_acquisition(state: State, search: str) -> Array:
     """Candidates (r, p) along the active variables, best first: the local maxima of the acquisition.
 
     Pending points repel: each is added to the model as if it had brought what the model expects there, but no more
     than the average. (With the expected value alone, EI stays where it was largest.)
     """
+    state = with_plain_model(state) if search == "plain" else state
     if state.theta is None:
         raise NumericalError("there is no model of the active variables")
     data, config = state.data.columns(state.active), state.config
@@ -185,7 +177,7 @@ def maximize_acquisition(state: State) -> Array:
         posterior = posterior.extend(x, min(float(posterior.mean(x[None, :])[0]), float(np.mean(z))))
     rng = stream(state.seed, state.next_number, Purpose.ACQUISITION)
     leaders, weights = data.X[np.argsort(-z, kind="stable")[:5]], weights_of(state, posterior)
-    box = near_the_best(state, leaders[0], state.theta.lengthscales, weights)
+    box = box_around(leaders[0], side_of_box(state), state.theta.lengthscales, weights) if search == "near" else None
     if box is None:
         starts = acq.start_points(leaders, config.n_raw, rng, weights)
     else:
@@ -194,25 +186,13 @@ def maximize_acquisition(state: State) -> Array:
     return acq.maximize(acquisition, starts, leaders[:1], config.n_restarts, state.theta.lengthscales, box)
 
 
-def near_the_best(state: State, best: Array, lengthscales: Array, weights: Array | None) -> tuple[Array, Array] | None:
-    """The box, low (p,) to high (p,), in which the next point is sought; None: anywhere.
-
-    When improvements have stopped for a while, every second point is sought near the best one: expected improvement
-    over the whole cube goes on exploring, and leaves small gains of many variables lying.
+def box_around(best: Array, side: float, lengthscales: Array, weights: Array | None) -> tuple[Array, Array]:
+    """Low (p,) and high (p,) of a box in the cube around the best point (p,): its sides in proportion to the
+    length-scales (p,), and as long as `side` on average over the variables that matter, by their weights (p,).
     """
-    since = evaluations_without_improvement(state.data.values)
-    if state.config.patience is None or since < state.config.patience or since % 2:
-        return None
-    side = max(FIRST_SIDE * 0.5 ** ((since - state.config.patience) // HALVING), LEAST_SIDE)
     scales = np.minimum(lengthscales, acq.LONGEST_SCALE)
     sides = side * scales / np.exp(np.average(np.log(scales), weights=weights))
     return np.maximum(best - 0.5 * sides, 0.0), np.minimum(best + 0.5 * sides, 1.0)
-
-
-def evaluations_without_improvement(values: Array) -> int:
-    """How many of the last of the values (n,) brought nothing noticeable."""
-    best = np.maximum.accumulate(values)
-    return int(np.sum(best >= best[-1] - NOTICED * (best[-1] - np.median(values)))) - 1
 
 
 # ------------------------------------------------------------------------------ the other variables (line 13)

@@ -22,6 +22,7 @@ class Purpose(IntEnum):
     COMPLEMENT = 3
     FALLBACK = 4
     STOPPING = 5
+    TURN = 6
 
 
 def stream(seed: int, trial: int, purpose: Purpose) -> np.random.Generator:

@@ -39,7 +39,9 @@ Status = Literal["pending", "done", "failed"]
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """A point was given out. origin: "design", "model", "evolution" (the last fallback) or "given" (the user's)."""
+    """A point was given out. origin: "design", a search of the configuration ("model", "plain", "near"), "evolution"
+    (the last fallback) or "given" (the user's).
+    """
 
     number: int
     x: Array
@@ -108,7 +110,8 @@ class Adapted:
 class Fitted:
     """The model of the active variables was fitted; the next fit starts there.
 
-    cold_at: after how many evaluations, if cold starts took part; otherwise 0.
+    cold_at: after how many evaluations, if cold starts took part; otherwise 0. plain: the plain model, which takes turns
+    with the configured one.
     """
 
     theta: Hyperparameters
@@ -117,6 +120,7 @@ class Fitted:
     evaluations: int
     cold_at: int = 0
     seconds: float = 0.0
+    plain: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +160,8 @@ class State:
     finished: trial numbers in the order in which they came back. active: the variables that are modelled.
     selected_at, adapted_at: how many evaluations were finished at the last selection, and told to the strategy so far.
     cold_at: how many were finished when a fit of the active variables last had cold starts.
-    theta: hyper-parameters of the last fit of the active variables; theta_full: of the last full model.
+    theta: hyper-parameters of the last fit of the active variables; theta_full: of the last full model. theta_plain,
+    cold_plain_at: as theta and cold_at, of the plain model.
     """
 
     space: Space
@@ -171,6 +176,8 @@ class State:
     cold_at: int = 0
     theta: Hyperparameters | None = None
     theta_full: Hyperparameters | None = None
+    theta_plain: Hyperparameters | None = None
+    cold_plain_at: int = 0
     strategy: Cma | None = None
     log: tuple[Event, ...] = field(default=(), repr=False)
 
@@ -311,6 +318,7 @@ def _apply(state: State, event: Event) -> State:
                 selected_at=event.n,
                 theta=event.theta,
                 theta_full=event.theta_full,
+                theta_plain=state.theta_plain if event.active == state.active else None,
             )
         case Adapted(numbers):
             told = [state.evaluations[number] for number in numbers]
@@ -325,6 +333,8 @@ def _apply(state: State, event: Event) -> State:
                 else:
                     strategy = cma_update(state.strategy, X, ranks)
             return replace(state, strategy=strategy, adapted_at=state.adapted_at + len(numbers))
+        case Fitted(plain=True):
+            return replace(state, theta_plain=event.theta, cold_plain_at=event.cold_at or state.cold_plain_at)
         case Fitted():
             return replace(state, theta=event.theta, cold_at=event.cold_at or state.cold_at)
         case Fell():

@@ -135,6 +135,6 @@ def _warm_start(theta: Hyperparameters, main: tuple[int, ...]) -> Array:
 
 
 def _limits(d: int, config: Config, main: bool) -> Array:
-    variance = OUTPUTSCALES if config.outputscale == "learned" else FLOORED
+    variance = {"learned": OUTPUTSCALES, "floored": FLOORED, "one": (1.0, 1.0)}[config.outputscale]
     logs = np.log([*[LENGTHSCALES] * d, variance, (config.noise_floor, LARGEST_NOISE)])
     return np.vstack([logs, SHARES]) if main else logs

@@ -1,0 +1,70 @@
+"""Where the next point is sought: several searches take turns, by what each has brought lately.
+
+No one model is right everywhere: a sum of main effects finds the modes of functions that are nearly sums, and trusts
+itself too much on others; a plain model is slower but seldom wrong; and late in a run small gains lie around the best
+point, where expected improvement over the whole cube does not look. So each gets turns by its successes, drawn by
+Thompson sampling (Beta-Bernoulli, in which the past fades). Nothing is stored for it: it follows from the trials.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from vsbo.arrays import Array
+from vsbo.config import SearchName
+from vsbo.rng import Purpose, stream
+from vsbo.state import State
+
+#: What a success counts an evaluation later: of the last 33 evaluations, about.
+FADING = 0.97
+#: Part of what was gained over the median so far that counts as a success.
+NOTICED = 1e-3
+#: The box around the best point, on average over the variables that matter: its side at first, at the least and at the
+#: most. A success doubles it, four failures halve it: TuRBO's sides, by single steps.
+FIRST_SIDE, LEAST_SIDE, MOST_SIDE = 0.8, 0.01, 1.6
+GROWTH, SHRINKAGE = 2.0, 2.0**-0.25
+
+
+def next_search(state: State) -> SearchName:
+    """Which search proposes the next point. The configured model comes first: without it there is nothing to tell."""
+    searches = state.config.searches
+    if len(searches) == 1 or state.theta is None:
+        return "model"
+    origins, success = successes(state)
+    weights = FADING ** np.arange(len(success))[::-1]
+    gained = [float(weights[success & (origins == search)].sum()) for search in searches]
+    spent = [float(weights[origins == search].sum()) for search in searches]
+    rng = stream(state.seed, state.next_number, Purpose.TURN)
+    drawn = [rng.beta(1.0 + won, 1.0 + used - won) for won, used in zip(gained, spent, strict=True)]
+    return searches[int(np.argmax(drawn))]
+
+
+def successes(state: State) -> tuple[Array, Array]:
+    """Of the finished trials that a search proposed, in their order: which one (k,), and whether the value was
+    noticeably better than all before it (k,).
+    """
+    done = [state.evaluations[number] for number in state.finished]
+    values = np.array([e.y if e.status == "done" else -np.inf for e in done])
+    origins = np.array([e.origin for e in done])
+    best = np.maximum.accumulate(values)
+    least = NOTICED * (best[-1] - np.median(values[np.isfinite(values)]))
+    before = np.r_[-np.inf, best[:-1]]
+    proposed = np.isin(origins, state.config.searches)
+    return origins[proposed], (values > before + least)[proposed]
+
+
+def side_of_box(state: State) -> float:
+    """The average side of the box around the best point, after what was found in it so far."""
+    origins, success = successes(state)
+    side = FIRST_SIDE
+    for found in success[origins == "near"]:
+        side = min(side * GROWTH, MOST_SIDE) if found else max(side * SHRINKAGE, LEAST_SIDE)
+    return side
+
+
+def with_plain_model(state: State) -> State:
+    """The same search with the plain model in the place of the configured one: that of BoTorch's default, a squared
+    exponential with variance 1, in which all variables are alike.
+    """
+    config = replace(state.config, kernel="squared_exponential", outputscale="one", main_effects=0)
+    return replace(state, config=config, theta=state.theta_plain, cold_at=state.cold_plain_at)

@@ -1,0 +1,105 @@
+"""Which search proposes the next point, and where."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from vsbo import Config, Optimizer, Space, State
+from vsbo.state import Added, Asked, Failed, Fitted, Told, extend
+from vsbo.turns import FADING, FIRST_SIDE, LEAST_SIDE, MOST_SIDE, next_search, side_of_box, successes
+
+
+def searched(outcomes, config=None, seed=0):
+    """A state after five bad points and then these trials: (origin, value or None for a failure)."""
+    rng = np.random.default_rng(1)
+    state = State.new(Space.box(3), "maximize", seed, config or Config())
+    state = extend(state, [Added(i, rng.random(3), float(i)) for i in range(5)])
+    for origin, y in outcomes:
+        number = state.next_number
+        result = Failed(number, "made to") if y is None else Told(number, y)
+        state = extend(state, [Asked(number, rng.random(3), origin), result])
+    theta = Optimizer(Space.box(3), config=Config(), seed=0)
+    for _ in range(6):
+        theta.tell(theta.ask(), float(rng.random()))
+    return extend(state, [Fitted(theta.state.theta, 0.0, "warm", 1)])
+
+
+def test_successes_are_noticeable_improvements_of_the_searches_alone():
+    state = searched(
+        [("model", 10.0), ("plain", 9.0), ("near", None), ("near", 10.001), ("design", 11.0), ("plain", 20.0)]
+    )
+    origins, success = successes(state)
+    assert origins.tolist() == ["model", "plain", "near", "near", "plain"]  # neither those added nor the design's
+    assert success.tolist() == [True, False, False, False, True]  # 0.001 is below a thousandth of 20 - median
+
+
+def test_turns_go_by_success_as_thompson_sampling_says():
+    outcomes = [("near", 10.0 + i) if i % 3 == 0 else (("plain", "model")[i % 2], 0.0) for i in range(30)]
+    drawn = Counter(next_search(searched(outcomes, seed=seed)) for seed in range(300))
+    ages = np.arange(30)[::-1]
+    kinds = np.array([origin for origin, _ in outcomes])
+    rng = np.random.default_rng(0)
+    sampled = []
+    for search in Config().searches:
+        used = np.sum(FADING ** ages[kinds == search])
+        won = used if search == "near" else 0.0
+        sampled.append(rng.beta(1 + won, 1 + used - won, 20_000))
+    expected = np.bincount(np.argmax(sampled, axis=0), minlength=3) / 20_000
+    found = np.array([drawn[search] for search in Config().searches]) / 300
+    np.testing.assert_allclose(found, expected, atol=0.07)
+    assert drawn["near"] > 200
+
+
+def test_all_searches_have_turns_while_nothing_is_known():
+    drawn = Counter(next_search(searched([], seed=seed)) for seed in range(300))
+    assert min(drawn[search] for search in Config().searches) > 70
+
+
+def test_one_search_is_always_the_model():
+    outcomes = [("model", 1.0), ("model", 2.0)]
+    assert {next_search(searched(outcomes, Config(searches=("model",)), seed)) for seed in range(20)} == {"model"}
+
+
+def test_the_box_grows_with_success_and_shrinks_with_failure():
+    assert side_of_box(searched([("model", 10.0), ("plain", 0.0)])) == FIRST_SIDE
+    assert side_of_box(searched([("near", 0.0)] * 4)) == pytest.approx(FIRST_SIDE / 2)
+    assert side_of_box(searched([("near", 0.0)] * 4 + [("near", 10.0)])) == pytest.approx(FIRST_SIDE)
+    assert side_of_box(searched([("near", None)] * 200)) == LEAST_SIDE
+    assert side_of_box(searched([("near", 10.0 + i) for i in range(9)])) == MOST_SIDE
+
+
+def test_points_near_the_best_are_near_it_when_nothing_is_found():
+    """The values fall off from the first point on, which so stays the best."""
+    optimizer = Optimizer(Space.box(5), direction="maximize", seed=0, config=Config(n_raw=64))
+    optimizer.add(np.full(5, 0.5), 10.0)
+    for i in range(60):
+        trial = optimizer.ask()
+        optimizer.tell(trial, 5.0 - 0.01 * i - float(np.sum((trial.x - 0.2) ** 2)))
+    distance = {
+        origin: [float(np.abs(trial.x - 0.5).max()) for trial in optimizer.trials if trial.origin == origin]
+        for origin in Config().searches
+    }
+    assert max(distance["near"][-3:]) < 0.25
+    assert max(distance["model"][-3:] + distance["plain"][-3:]) > 0.3
+
+
+def test_the_plain_model_is_plain_and_survives_a_save():
+    optimizer = Optimizer(Space.box(6), direction="maximize", seed=2, config=Config(n_raw=64, main_effects=2))
+    for _ in range(40):
+        trial = optimizer.ask()
+        optimizer.tell(trial, float(np.sin(5 * trial.x[0]) + trial.x[1]))
+    fits = [event for event in optimizer.state.log if isinstance(event, Fitted)]
+    plain = [event for event in fits if event.plain]
+    origins = Counter(trial.origin for trial in optimizer.trials)
+    assert len(plain) == origins["plain"] > 0
+    assert len(fits) == sum(origins[search] for search in Config().searches)
+    assert all(event.theta.variance == 1.0 and event.theta.main == () for event in plain)
+    assert optimizer.state.theta_plain is plain[-1].theta
+    assert optimizer.state.theta.main
+    again = Optimizer.from_state(State.from_json(optimizer.state.to_json()))
+    for _ in range(6):
+        trials = optimizer.ask(), again.ask()
+        np.testing.assert_array_equal(trials[0].x, trials[1].x)
+        for one, trial in zip((optimizer, again), trials, strict=True):
+            one.tell(trial, float(np.sin(5 * trial.x[0]) + trial.x[1]))
