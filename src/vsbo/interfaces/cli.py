@@ -217,6 +217,25 @@ def export(study: Path, name: str | None, output: Path | None, as_json: bool) ->
                 shutil.copyfileobj(file, sys.stdout)
 
 
+@cli.command()
+@click.argument("picture", metavar="NAME")
+@_study
+@_name
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="PNG, SVG or PDF (default: NAME.png).")
+@click.option("--variable", "variables", multiple=True, help="Of effect, or twice of contour: along which.")
+@click.option("--top", type=click.IntRange(min=1), help="Variables to show.")
+def plot(
+    picture: str, study: Path, name: str | None, output: Path | None, variables: tuple[str, ...], top: int | None
+) -> None:
+    """A picture as a file; needs matplotlib. NAME is one of: convergence, importance, importance_over_time, selected,
+    effect, contour, predictions, parallel.
+    """
+    from vsbo.interfaces.picture_file import save_picture
+
+    with _found(study, name) as found:
+        save_picture(found.plot, picture, output or Path(f"{picture}.png"), variables, top)
+
+
 @cli.command("list")
 @_study
 @_json

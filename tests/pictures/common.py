@@ -1,0 +1,53 @@
+"""Studies to look at: one of mixed variables with failures, and those that have little to show."""
+
+import math
+
+import vsbo
+
+HOSTILE = "<script>alert(1)</script>"
+SPACE = vsbo.Space(
+    {
+        "lr $x$": vsbo.Real(1e-5, 1.0, log=True),
+        "layers": vsbo.Integer(1, 12),
+        "activation": vsbo.Choice(["relu", "gelu", "tanh"]),
+        HOSTILE: vsbo.Real(-5.0, 5.0),
+        **{f"w{i}": vsbo.Real(0.0, 1.0) for i in range(6)},
+        "mode": vsbo.Fixed("fast"),
+    }
+)
+SMALL = vsbo.Config(n_initial=6, select_every=8)
+
+
+def loss(params):
+    if params["w0"] > 0.95:
+        raise ValueError("diverged <b>badly</b>")
+    level = {"relu": 1.0, "gelu": 0.0, "tanh": 2.0}[params["activation"]]
+    return (
+        (math.log10(params["lr $x$"]) + 2.0) ** 2 + 0.3 * abs(params["layers"] - 5) + level + 0.1 * params[HOSTILE] ** 2
+    )
+
+
+def mixed(path, budget=30):
+    study = vsbo.Study.open(path, SPACE, seed=1, config=SMALL)
+    study.run(loss, budget)
+    return study
+
+
+def _told(path, values):
+    study = vsbo.Study.open(path, SPACE, seed=1, config=SMALL)
+    for value in values:
+        study.tell(study.ask(), value)
+    return study
+
+
+#: What a study has that has nothing to show, and what is said of it.
+POOR = {
+    "empty": ([], "no evaluation has finished yet"),
+    "one": ([1.0], ""),
+    "failures": ([math.nan] * 9, "all 9 evaluations failed"),
+    "equal": ([2.0] * 16, "all values are equal"),
+}
+
+
+def poor(path, kind):
+    return _told(path, POOR[kind][0])
