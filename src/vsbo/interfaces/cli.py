@@ -236,6 +236,18 @@ def plot(
         save_picture(found.plot, picture, output or Path(f"{picture}.png"), variables, top)
 
 
+@cli.command()
+@_study
+@_name
+@click.option("-o", "--output", type=click.Path(path_type=Path), default="report.html", show_default=True)
+def report(study: Path, name: str | None, output: Path) -> None:
+    """All that is known of a study, as one HTML file that needs nothing else."""
+    from vsbo.interfaces.report import report_html
+
+    with _found(study, name) as found:
+        output.write_text(report_html(found), encoding="utf-8")
+
+
 @cli.command("list")
 @_study
 @_json

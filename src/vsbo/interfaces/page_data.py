@@ -1,0 +1,215 @@
+"""What the report and the live page show, as JSON-able values; the page's script draws it."""
+
+import json
+import platform
+from collections.abc import Callable
+from dataclasses import asdict
+from math import isfinite
+from typing import Any
+
+import numpy as np
+import scipy
+
+from vsbo._version import __version__
+from vsbo.explain import History, Importance
+from vsbo.explain.words import plural
+from vsbo.interfaces.display import duration
+from vsbo.interfaces.template import as_text
+from vsbo.pictures import views
+from vsbo.pictures.views import NINETY, NothingYet
+from vsbo.space import Choice, Space
+from vsbo.study import Study
+
+#: Variables in the picture of importance, in that of the selections, over time and along the best trials; slices.
+BARS, ROWS, LINES, SLICES = 20, 30, 8, 6
+#: Trials in the picture of the best ones; failures that are listed, and characters of their reasons.
+BEST, FAILURES, REASON = 20, 20, 500
+#: Variables of the best point that are shown beside its value.
+POINT = 12
+
+
+def page_data(
+    study: Study, importance: Importance | None, history: History | None, most: int | None = None
+) -> dict[str, Any]:
+    """All that the page shows. importance, history: None while they are being computed. most: variables in the table,
+    the most important ones; None for all.
+    """
+    state = study.state
+    statuses = [one.status for one in state.evaluations]
+    done, failed, pending = (statuses.count(status) for status in ("done", "failed", "pending"))
+    model = _model(study, importance)
+    return {
+        "study": study.name,
+        "summary": f"{study.direction}, {plural(state.D, 'variable')}; {plural(done + failed, 'evaluation')}, "
+        f"of which {failed} failed; {pending} pending; {len(state.active)} variables in use",
+        "done": done,
+        "failed": failed,
+        "convergence": _view(lambda: asdict(views.convergence(state))),
+        "importance": None if importance is None else _importance(importance),
+        "over_time": _view(lambda: asdict(views.importance_over_time(state, LINES))),
+        "selected": _view(lambda: asdict(views.selected(state, ROWS))),
+        **model,
+        "predictions": None if history is None else _predictions(history),
+        "parallel": None if importance is None else _view(lambda: _parallel(study, importance)),
+        "story": [] if history is None else list(history.sentences),
+        "seconds": "" if history is None else _seconds(history),
+        "best": _best(study, importance),
+        "variables": [] if importance is None else _variables(study, importance, most),
+        "of": state.D,
+        "failures": _failures(study),
+        "repeat": _repeat(study, whole=most is None),
+    }
+
+
+def as_json(data: Any) -> str:
+    """JSON that may stand inside a script element: no character of it begins a tag."""
+    text = json.dumps(_rounded(data), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _rounded(value: Any) -> Any:
+    """Pictures need six digits; what is to be read exactly is text already."""
+    if isinstance(value, float):
+        return float(f"{value:.6g}") if isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _rounded(one) for key, one in value.items()}
+    return [_rounded(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
+def _view(make: Callable[[], Any]) -> Any:
+    """A view, or why there is none."""
+    try:
+        return make()
+    except NothingYet as why:
+        return {"note": _sentence(str(why))}
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + "."
+
+
+def _importance(importance: Importance) -> dict[str, Any]:
+    if importance.note:
+        return {"note": _sentence(importance.note)}
+    keys = ("name", "share", "low", "high", "important", "selected")
+    return {"rows": [{key: getattr(one, key) for key in keys} for one in importance.ranked[:BARS]]}
+
+
+def _model(study: Study, importance: Importance | None) -> dict[str, Any]:
+    if importance is None:
+        return {"slices": None, "contour": None}
+    try:
+        model = views.Model(study.state)
+    except NothingYet as why:
+        note = {"note": _sentence(str(why))}
+        return {"slices": note, "contour": note}
+    leading = model.leading(importance, SLICES)
+    one = {"note": "The model has one variable only."}
+    contour = asdict(model.contour(leading[0], leading[1])) if len(leading) > 1 else one
+    return {"slices": [asdict(model.slice(j)) for j in leading], "contour": contour}
+
+
+def _predictions(history: History) -> dict[str, Any]:
+    found = history.predictions
+    if found is None:
+        return {"note": _sentence(history.note or "there is no model of the values yet")}
+    return {
+        "trials": list(found.trials),
+        "observed": found.observed.tolist(),
+        "predicted": found.predicted.tolist(),
+        "half": (NINETY * found.deviation).tolist(),
+        "r2": found.r2,
+        "coverage": found.coverage,
+    }
+
+
+def _parallel(study: Study, importance: Importance) -> dict[str, Any]:
+    return asdict(views.parallel(study.state, importance, BEST, LINES))
+
+
+def _seconds(history: History) -> str:
+    spent = history.seconds
+    own = (
+        f"vsbo itself took {duration(spent.own)}: selections {duration(spent.selection)}, "
+        f"fits {duration(spent.fit)}, the rest of asking {duration(spent.acquisition)}."
+    )
+    return own + ("" if spent.evaluation is None else f" The evaluations took {duration(spent.evaluation)}, summed up.")
+
+
+def _range(space: Space, name: str) -> str:
+    if name in space.fixed:
+        return "fixed"
+    variable = space.variables[name]
+    if isinstance(variable, Choice):
+        shown = ", ".join(map(as_text, variable.values[:5]))
+        return f"one of {shown}" + (f" and {len(variable.values) - 5} more" if len(variable.values) > 5 else "")
+    dots = ".." if variable.whole else " to "
+    return f"{variable.low:.6g}{dots}{variable.high:.6g}" + (", log" if variable.log else "")
+
+
+def _best(study: Study, importance: Importance | None) -> dict[str, Any]:
+    best = study.best
+    if best is None:
+        return _view(lambda: views.done_of(study.state))  # type: ignore[no-any-return]
+    ranked = study.space.names if importance is None else [one.name for one in importance.ranked]
+    names = [*ranked[:POINT], *study.space.fixed]
+    return {
+        "value": repr(best.y),
+        "number": best.number,
+        "origin": f"from the {best.origin}" if best.origin in ("design", "model") else best.origin,
+        "point": [[name, as_text(best.params[name]), _range(study.space, name)] for name in names[: POINT + 4]],
+        "more": max(0, study.space.D - POINT),
+    }
+
+
+def _variables(study: Study, importance: Importance, most: int | None) -> list[dict[str, Any]]:
+    best = study.best
+    keys = (
+        "rank", "name", "share", "low", "high", "probability", "local_share", "direction", "important", "selected",
+        "times_selected",
+    )  # fmt: skip
+    return [
+        {key: getattr(one, key) for key in keys}
+        | {
+            "best": None if best is None else as_text(best.params[one.name]),
+            "range": _range(study.space, one.name),
+        }
+        for one in importance.ranked[:most]
+    ]
+
+
+def _failures(study: Study) -> list[list[Any]]:
+    state = study.state
+    failed = [state.evaluations[n] for n in state.finished if state.evaluations[n].status == "failed"]
+    return [[one.number, one.reason[:REASON]] for one in failed[-FAILURES:]]
+
+
+def _repeat(study: Study, *, whole: bool) -> list[list[str]]:
+    """Titles and texts: versions, and a program that makes the same study; the latter only if all is wanted."""
+    state = study.state
+    versions = {
+        "vsbo": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "system": f"{platform.system()} {platform.machine()}",
+    }
+    found = [["Versions of this page", "\n".join(f"{name} {version}" for name, version in versions.items())]]
+    if not whole:
+        return [*found, ["Seed", str(state.seed)], ["Configuration", _plain_text(state.config.to_plain())]]
+    program = (
+        "import json\n\nimport vsbo\n\n"
+        f"space = vsbo.Space.from_plain(json.loads({json.dumps(state.space.to_plain())!r}))\n"
+        f"config = vsbo.Config.from_plain(json.loads({json.dumps(state.config.to_plain())!r}))\n"
+        f"study = vsbo.Study.open('again.db', space, direction={state.direction!r}, seed={state.seed}, config=config)\n"
+        f"# study.run(f, budget={len(state.finished)})  # f: the objective\n"
+    )
+    return [
+        *found,
+        ["Configuration", _plain_text(state.config.to_plain())],
+        ["A program that begins it again", program],
+    ]
+
+
+def _plain_text(config: dict[str, Any]) -> str:
+    return "\n".join(f"{key} = {value!r}" for key, value in config.items())
