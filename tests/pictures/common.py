@@ -33,8 +33,8 @@ def mixed(path, budget=30):
     return study
 
 
-def _told(path, values):
-    study = vsbo.Study.open(path, SPACE, seed=1, config=SMALL)
+def _told(path, values, name):
+    study = vsbo.Study.open(path, SPACE, seed=1, config=SMALL, name=name)
     for value in values:
         study.tell(study.ask(), value)
     return study
@@ -49,5 +49,5 @@ POOR = {
 }
 
 
-def poor(path, kind):
-    return _told(path, POOR[kind][0])
+def poor(path, kind, name="study"):
+    return _told(path, POOR[kind][0], name)

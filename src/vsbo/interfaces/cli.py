@@ -248,6 +248,18 @@ def report(study: Path, name: str | None, output: Path) -> None:
         output.write_text(report_html(found), encoding="utf-8")
 
 
+@cli.command()
+@_study
+@_name
+@click.option("--port", type=click.IntRange(0, 65535), default=8420, show_default=True, help="0: any that is free.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; others can read there.")
+def dashboard(study: Path, name: str | None, port: int, host: str) -> None:
+    """The report as a page that keeps itself up to date; read-only. Ctrl-C ends it."""
+    from vsbo.interfaces.dashboard import serve
+
+    serve(_database(study), name, host, port)
+
+
 @cli.command("list")
 @_study
 @_json
