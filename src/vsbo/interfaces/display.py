@@ -14,6 +14,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from vsbo.interfaces.sparkline import sparkline
 from vsbo.interfaces.template import as_text
 from vsbo.optimizer import Trial
 from vsbo.stopping import Progress
@@ -159,7 +160,18 @@ def study_data(study: Study) -> dict[str, Any]:
         "selected": [study.space.names[j] for j in study.state.active],
         "progress": [{"number": t.number, "value": t.y} for t in _improvements(finished, study.direction)],
         "failures": [{"number": t.number, "reason": t.reason} for t in finished if t.status == "failed"],
+        "convergence": _best_so_far(finished, study.direction),
     }
+
+
+def _best_so_far(finished: list[Trial], direction: str) -> list[float]:
+    """The best value after each evaluation, from the first value on."""
+    steps = {trial.number: trial.y for trial in _improvements(finished, direction)}
+    best: list[float] = []
+    for trial in finished:
+        if trial.number in steps or best:
+            best.append(steps.get(trial.number, best[-1] if best else 0.0))
+    return best
 
 
 def _improvements(finished: list[Trial], direction: str) -> Iterator[Trial]:
@@ -197,6 +209,9 @@ def print_study(data: dict[str, Any], *, everything: bool = False, more: str = "
         ("best value", "none yet" if best is None else f"{best['value']!r} (trial {best['number']})"),
         ("selected", _selection(data)),
     ]  # fmt: skip
+    if len(data["convergence"]) > 1:
+        start, end = number(data["convergence"][0]), number(data["convergence"][-1])
+        rows.insert(3, ("convergence", f"{start} {sparkline(data['convergence'])} {end}"))
     print_rows(rows)
     if best is not None:
         # Those that the search works on come first: they are why it is the best.
