@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from benchmarks import experiment, records, run, tables
-from benchmarks.errors import BenchError
+from benchmarks.errors import BenchError, NoResultsError
 from benchmarks.figures import FIGURES, figure
 from benchmarks.methods import METHODS
 from benchmarks.peers import environments
@@ -65,7 +65,12 @@ def _parser() -> argparse.ArgumentParser:
     table.add_argument("--also", nargs="+", default=[], metavar="METHOD", help="recorded for other experiments")
     table.set_defaults(command=_table)
 
-    drawing = commands.add_parser("figure", help="draw figures from recorded runs (needs matplotlib)")
+    drawing = commands.add_parser(
+        "figure",
+        help="draw figures from recorded runs (needs matplotlib)",
+        description="Draw what the recorded results suffice for, and name what they do not. Exit code 2 if a figure "
+        "asked for by name was not drawn, or none at all.",
+    )
     drawing.add_argument("names", nargs="+", metavar="NAME", help=f"`all`, or of {', '.join(FIGURES)}")
     drawing.add_argument("--results", type=Path, default=RESULTS, metavar="DIR", help="default: %(default)s")
     drawing.add_argument("--out", type=Path, default=DRAWN, metavar="DIR", help="default: %(default)s")
@@ -129,19 +134,25 @@ def _table(told: argparse.Namespace) -> int:
 
 
 def _figure(told: argparse.Namespace) -> int:
-    names = list(FIGURES) if told.names == ["all"] else told.names
-    for draw in [figure(name) for name in names]:
+    """Draws what can be drawn and names the rest. 2 if a figure asked for by name is among it, or all of them are."""
+    every = told.names == ["all"]
+    missing: list[str] = []
+    chosen = [figure(name) for name in (FIGURES if every else told.names)]
+    for draw in chosen:
         try:
             written = draw(told.results, told.out)
-        except ModuleNotFoundError as missing:
-            if str(missing.name).partition(".")[0] != "matplotlib":
+        except NoResultsError as error:
+            missing.append(str(error))
+            continue
+        except ModuleNotFoundError as absent:
+            if str(absent.name).partition(".")[0] != "matplotlib":
                 raise
-            raise BenchError(
-                "figures need matplotlib, which is not installed here: pip install matplotlib"
-            ) from missing
+            raise BenchError("figures need matplotlib, which is not installed here: pip install matplotlib") from absent
         for path in written:
             print(f"written: {path}")
-    return 0
+    for why in missing:
+        print(f"not drawn: {why}", file=sys.stderr)
+    return 2 if len(missing) == len(chosen) or (missing and not every) else 0
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ slope c = b sqrt(log(8 D a / delta)) least, which is (m + sqrt(2 log(8 D / delta
 
 import argparse
 import json
+import math
 import os
 import sys
 from collections.abc import Sequence
@@ -158,7 +159,8 @@ class Prior:
             x = acq.maximize(variance, starts, starts[:0], 4)[0]
             gains.append(0.5 * np.log1p(float(posterior.predict(x[None])[1][0]) ** 2 / self.noise))
             posterior = posterior.extend(x, 0.0)
-        return np.cumsum(gains) * np.e / (np.e - 1.0)
+        bounds: Array = np.cumsum(gains) * math.e / (math.e - 1.0)
+        return bounds
 
 
 def cube(n: int, D: int) -> Array:

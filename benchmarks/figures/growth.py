@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from benchmarks.errors import BenchError
+from benchmarks.errors import NoResultsError
 from benchmarks.figures.comparison import AROUND, ROW
 from benchmarks.figures.curves import Beside, Curve, averaged, band, label_ends, plain_logs
 from benchmarks.figures.page import page
@@ -35,7 +35,7 @@ def draw(results: Path, output: Path) -> list[Path]:
     steps = _steps()
     try:
         runs = load(results, NAME, SYNTHETIC, METHODS)
-    except BenchError:
+    except NoResultsError:
         runs = {}
     recorded_said = (
         "Last row: the same two steps as a whole (all quasi-Newton steps of a fit, or of the maximization) in recorded "
@@ -67,7 +67,7 @@ def _steps() -> dict[str, report.Row]:
     rows = {row.title: row for row in report.saved(SPEED)}
     missing = [title for title in STEPS if title not in rows]
     if missing:
-        raise BenchError(
+        raise NoResultsError(
             f"figure {NAME} needs {', '.join(missing)} in benchmarks/speed/results/{SPEED.name}; "
             f"`python -m benchmarks.speed --only {growth.PART}` makes them"
         )

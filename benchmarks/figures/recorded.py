@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from benchmarks import records
-from benchmarks.errors import BenchError
+from benchmarks.errors import NoResultsError
 from benchmarks.records import Run
 
 #: By problem, then by method, in the order in which they were asked for.
@@ -18,14 +18,14 @@ EXPERIMENTS = {SYNTHETIC: "paper-synthetic", ROTATED: "paper-real", REAL: "paper
 
 
 def load(results: Path, figure: str, problems: tuple[str, ...], methods: Collection[str] | None = None) -> Runs:
-    """What there is; a BenchError says what to run where there is nothing at all. Runs that failed are left out."""
+    """What there is; a NoResultsError says what to run where there is nothing at all. Runs that failed are left out."""
     found: Runs = {}
     for run in records.load(results, problems, methods):
         if run.status != "failed" and run.evaluations > 0:
             found.setdefault(run.problem, {}).setdefault(run.method, []).append(run)
     if not found:
         wanted = "" if methods is None else f" by {' or '.join(methods)}"
-        raise BenchError(
+        raise NoResultsError(
             f"figure {figure} needs runs of {' or '.join(problems)}{wanted}, and {results} has none; "
             f"`python -m benchmarks run {EXPERIMENTS[problems]}` makes them"
         )

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from benchmarks import regret as recorded
-from benchmarks.errors import BenchError
+from benchmarks.errors import NoResultsError
 from benchmarks.figures import curves
 from benchmarks.figures.page import page
 from benchmarks.figures.recorded import ranges
@@ -25,7 +25,7 @@ def draw(results: Path, output: Path) -> list[Path]:
     """Writes regret.png."""
     found = [one for one in recorded.load(results) if any(one.regret.values())]
     if not found:
-        raise BenchError(
+        raise NoResultsError(
             f"figure {NAME} needs results in {results / recorded.FOLDER}; `python -m benchmarks.regret` makes them"
         )
     prior = found[0].prior

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from benchmarks.errors import BenchError
+from benchmarks.errors import NoResultsError
 from benchmarks.figures.recorded import Runs
 from benchmarks.records import Array, Run
 
@@ -20,14 +20,14 @@ MARKED, PLAIN = "#B34700", "#A9C4D6"
 
 
 def selecting(runs: Runs, figure: str) -> Runs:
-    """The runs that have come to a selection; the others say nothing here. A BenchError if there are none."""
+    """The runs that have come to a selection; the others say nothing here. A NoResultsError if there are none."""
     kept: Runs = {}
     for problem, by_method in runs.items():
         for method, own in by_method.items():
             if there := [run for run in own if after_first(run)]:
                 kept.setdefault(problem, {})[method] = there
     if not kept:
-        raise BenchError(f"figure {figure} needs runs that have come to a selection; those there are end before")
+        raise NoResultsError(f"figure {figure} needs runs that have come to a selection; those there are end before")
     return kept
 
 

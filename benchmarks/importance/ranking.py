@@ -53,7 +53,7 @@ def _optuna(X: Array, y: Array, evaluator: Any) -> Callable[[], Array]:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(direction="maximize")
     names = [f"x{j}" for j in range(X.shape[1])]
-    distributions = {name: optuna.distributions.FloatDistribution(0.0, 1.0) for name in names}
+    distributions: dict[str, Any] = {name: optuna.distributions.FloatDistribution(0.0, 1.0) for name in names}
     study.add_trials(
         [
             optuna.create_trial(

@@ -10,7 +10,7 @@ from benchmarks.methods.method import Array, Report
 from vsbo.state import Asked, Event, Fitted, Selected
 
 #: Vanilla BO as the paper had it (appendix D): Matern-5/2 without priors, expected improvement.
-VANILLA_PAPER = vsbo.Config.vanilla(prior="none", acquisition="ei")
+VANILLA_PAPER = vsbo.Config.paper(selection="fixed")
 
 CONFIGS = {
     "vsbo": vsbo.Config(),

@@ -21,6 +21,9 @@ from benchmarks.errors import BenchError
 
 STAMP = "stamp.json"
 
+#: Numbers depend on their versions even where a peer brings them along unnamed.
+COUNTED = ("numpy", "scipy", "torch", "gpytorch", "botorch")
+
 #: First, and constrained ever after: a looser request brings gigabytes of CUDA.
 TORCH = "torch==2.13.0"
 
@@ -104,11 +107,11 @@ def ready(name: str) -> bool:
 
 
 def versions(name: str) -> dict[str, str]:
-    """The versions that count, for a run's record: of numpy and of what the steps name; empty when it is not set up."""
+    """The versions that count, for a record: of COUNTED and of what the steps name; empty where nothing is set up."""
     stamp = _stamp(name)
     installed = dict(line.split("==", 1) for line in stamp["packages"] if "==" in line) if stamp else {}
     named = {re.split("[<>=]", argument)[0] for step in known(name).steps for argument in step}
-    counted = {_normal(package) for package in {"numpy", *named}}
+    counted = {_normal(package) for package in {*COUNTED, *named}}
     return {package: version for package, version in installed.items() if _normal(package) in counted}
 
 

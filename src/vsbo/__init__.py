@@ -9,6 +9,7 @@ from vsbo._version import __version__
 from vsbo.config import Config, KnownKernel, Smoothness
 from vsbo.errors import (
     InputError,
+    MissingExtraError,
     NumericalError,
     ObjectiveError,
     StateError,
@@ -31,6 +32,7 @@ __all__ = [
     "InputError",
     "Integer",
     "KnownKernel",
+    "MissingExtraError",
     "NegligibleGain",
     "NumericalError",
     "ObjectiveError",

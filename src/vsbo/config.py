@@ -17,6 +17,7 @@ from vsbo.errors import InputError
 KernelName = Literal["matern52", "squared_exponential"]
 MeanName = Literal["constant", "zero"]
 PriorName = Literal["none", "dimension_scaled"]
+OutputscaleName = Literal["learned", "floored"]
 SelectionName = Literal["momentum", "stepwise", "fixed"]
 ImportanceName = Literal["gradient", "kl"]
 AcquisitionName = Literal["ei", "log_ei", "ucb"]
@@ -118,15 +119,22 @@ class Config:
     """y to mean 0 and deviation 1 before each fit. Authors' program: yes. Algorithms 6 and 7: no."""
     prior: PriorName = "dimension_scaled"
     """On the log parameters. Paper: none. Dimension-scaled: Hvarfner et al. 2024, as in BoTorch's default."""
-    noise_floor: float = 1e-4
-    """Least noise variance on standardized y. > 0. Authors' program: 1e-4."""
+    outputscale: OutputscaleName = "floored"
+    """"learned": the variance of f is fitted. "floored": so it is, but to no less than 1, that of standardized y. Among
+    points around an incumbent it shrinks to a tenth, and EI no longer looks elsewhere. Authors' program: learned."""
+    main_effects: int = 8
+    """Variables that get a main effect of their own in the covariance, at most: those with the shortest length-scales.
+    A product of correlations forgets all it knows when one variable moves far; a sum does not. Paper: 0. >= 0."""
+    noise_floor: float = 1e-6
+    """Least noise variance on standardized y. > 0. 1e-6 is a thousandth of its deviation: where a function falls off
+    steeply, that much tells the best points apart. Authors' program: 1e-4."""
     warm_start: bool = True
     """Start the next fit of the same variables where the last one ended; cold starts compete as the data grow."""
     known_kernel: KnownKernel | None = None
     """If given, nothing is fitted: the GP prior of Algorithms 6 and 7."""
 
     # --- variable selection (Algorithms 2-5)
-    selection: SelectionName = "momentum"
+    selection: SelectionName = "fixed"
     """"momentum": Algorithms 3, 4, 5. "stepwise": Algorithm 2 each time. "fixed": always `variables`."""
     variables: tuple[int, ...] | None = None
     """With selection="fixed": the variables to model, 0-based; None means all of them (vanilla BO)."""
@@ -146,8 +154,14 @@ class Config:
     """With acquisition="ucb" and beta=None: constants of Assumption 5.1."""
     n_raw: int = 512
     """Points at which the acquisition is screened. >= 1. BoTorch's customary 512; one batch, about 3 ms at n = 200."""
-    n_restarts: int = 4
-    """The best of them that are polished, besides the incumbent. >= 1. On 20 states of a run 10 found little better."""
+    n_restarts: int = 8
+    """The best of them that are polished, besides the incumbent. >= 1. With a few variables 4 find as much."""
+
+    weighted_starts: bool = True
+    """Start points of the acquisition move variables the more often, the steeper the model is along them. Paper: no."""
+    patience: int | None = 25
+    """Evaluations without improvement after which every second point is sought near the best one, in a box that halves
+    as they go on; None: never. >= 1. Ten are too few where improvements are rare. Paper: never."""
 
     # --- the other variables (section 3.3)
     complement: ComplementName = "cma"
@@ -172,6 +186,8 @@ class Config:
             object.__setattr__(self, name, value)
         for name in ("noise_floor", "cma_sigma", "mix_probability"):
             object.__setattr__(self, name, _number(name, getattr(self, name)))
+        if self.patience is not None and as_whole("patience", self.patience) < 1:
+            raise InputError(f"patience must be a whole number >= 1, or None; got {self.patience!r}")
         if self.beta is not None:
             object.__setattr__(self, "beta", _number("beta", self.beta))
         object.__setattr__(self, "fixed_value", _numbers("fixed_value", self.fixed_value))
@@ -208,12 +224,16 @@ class Config:
     @classmethod
     def paper(cls, **changes: Any) -> "Config":
         """The published method: the text, and where it is silent docs/differences.md."""
-        return replace(cls(acquisition="ei", prior="none"), **changes)
+        published = cls(
+            acquisition="ei", prior="none", outputscale="learned", main_effects=0, noise_floor=1e-4,
+            selection="momentum", n_restarts=4, weighted_starts=False, patience=None,
+        )  # fmt: skip
+        return replace(published, **changes)
 
     @classmethod
     def vanilla(cls, **changes: Any) -> "Config":
-        """Plain Bayesian optimization: all variables are modelled, nothing is selected."""
-        return replace(cls(selection="fixed"), **changes)
+        """Plain Bayesian optimization: all variables alike in one product kernel."""
+        return replace(cls(main_effects=0, weighted_starts=False, patience=None), **changes)
 
     @classmethod
     def gp_ucb(cls, known_kernel: KnownKernel, **changes: Any) -> "Config":
@@ -222,8 +242,9 @@ class Config:
         the argmax over an empty data set is any point.
         """
         known = cls(
-            n_initial=1, mean="zero", standardize=False, prior="none", known_kernel=known_kernel,
-            selection="fixed", acquisition="ucb", complement="fixed",
+            n_initial=1, mean="zero", standardize=False, prior="none", known_kernel=known_kernel, main_effects=0,
+            selection="fixed", acquisition="ucb", complement="fixed", n_restarts=4, weighted_starts=False,
+            patience=None,
         )  # fmt: skip
         return replace(known, **changes)
 
@@ -255,6 +276,7 @@ _CHOICES = {
     "kernel": KernelName,
     "mean": MeanName,
     "prior": PriorName,
+    "outputscale": OutputscaleName,
     "selection": SelectionName,
     "importance": ImportanceName,
     "acquisition": AcquisitionName,
@@ -268,4 +290,5 @@ _WHOLE = {
     "n_raw": 1,
     "n_restarts": 1,
     "n_complement": 1,
+    "main_effects": 0,
 }

@@ -7,6 +7,7 @@ VsboError
 ├── StorageError                     a study's file cannot be opened, read or written
 ├── StudyError (also a ValueError)   a study is not what it was opened as: another space, direction, seed or config
 ├── ObjectiveError                   the objective failed at every point tried, so there is nothing to learn from
+├── MissingExtraError (also an ImportError)   a door's library is not installed; the message says what to install
 └── NumericalError                   a matrix or a fit is beyond repair; `ask` falls back, and never raises it
 """
 
@@ -37,6 +38,10 @@ class StudyError(VsboError, ValueError):
 
 class ObjectiveError(VsboError):
     """The objective failed at every point tried."""
+
+
+class MissingExtraError(VsboError, ImportError):
+    """A library that a door leads to is not installed."""
 
 
 class NumericalError(VsboError):

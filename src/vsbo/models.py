@@ -22,16 +22,33 @@ def model_values(state: State, data: Data) -> Array:
     return standardize(data.values) if state.config.standardize else data.values
 
 
+def main_effects(state: State) -> tuple[int, ...]:
+    """The active variables, as columns of their model, that get a main effect of their own in the next fit: the few
+    with the shortest length-scales so far.
+    """
+    if state.theta is None:
+        return ()
+    order = np.argsort(state.theta.lengthscales, kind="stable")
+    return tuple(sorted(int(j) for j in order[: state.config.main_effects]))
+
+
 def fit_model(
-    state: State, variables: Sequence[int], warm: Sequence[gp.Hyperparameters], cold: Sequence[str]
+    state: State,
+    variables: Sequence[int],
+    warm: Sequence[gp.Hyperparameters],
+    cold: Sequence[str] | None,
+    main: tuple[int, ...] = (),
 ) -> gp.Fit:
-    """The model of some variables: fitted, unless the kernel is known."""
+    """The model of some variables: fitted, unless the kernel is known; from warm starts and the named cold ones (None:
+    all of them).
+    """
     data, known = state.data.columns(variables), state.config.known_kernel
     if known is not None:
         scales = np.broadcast_to(np.asarray(known.lengthscale, dtype=np.float64), state.D)[list(variables)]
         return gp.Fit(gp.Hyperparameters(frozen(scales), known.outputscale, known.noise), np.nan, "known", 0)
-    tolerance = COLD_TOLERANCE if cold else WARM_TOLERANCE
-    return gp.fit(data.X, model_values(state, data), state.config, warm=warm, cold=cold, tolerance=tolerance)
+    tolerance = WARM_TOLERANCE if cold == () else COLD_TOLERANCE
+    z = model_values(state, data)
+    return gp.fit(data.X, z, state.config, warm=warm, cold=cold, tolerance=tolerance, main=main)
 
 
 def posterior_of(state: State, data: Data, theta: gp.Hyperparameters) -> gp.Posterior:
@@ -44,8 +61,11 @@ def full_model(state: State) -> tuple[gp.Fit, Array]:
     z = model_values(state, state.data)
     if np.ptp(z) == 0.0:
         raise NumericalError("all values are equal: nothing tells the variables apart")
-    warm = [state.theta_full] if state.config.warm_start and state.theta_full is not None else []
-    full = fit_model(state, range(state.D), warm, gp.COLD[:1] if warm else gp.COLD)
+    if state.all_active and state.theta is not None:
+        warm, main = [state.theta], main_effects(state)
+    else:
+        warm, main = [state.theta_full] if state.config.warm_start and state.theta_full is not None else [], ()
+    full = fit_model(state, range(state.D), warm, gp.cold_names(state.config)[:1] if warm else None, main)
     return full, importance_of(state, posterior_of(state, state.data, full.theta))
 
 
@@ -67,6 +87,15 @@ def utility_of(state: State, best: float) -> acq.Utility:
         case "ucb":
             weight = beta(state)
             return lambda mu, sigma: acq.upper_confidence_bound(mu, sigma, weight)
+
+
+def weights_of(state: State, posterior: gp.Posterior) -> Array | None:
+    """How much each variable matters where the search has been: root mean square slopes (d,), summing to 1."""
+    if not state.config.weighted_starts:
+        return None
+    slopes = np.sqrt(np.mean(posterior.slope(posterior.X) ** 2, axis=0))
+    total = float(slopes.sum())
+    return slopes / total if 0.0 < total < np.inf else np.full(len(slopes), 1.0 / len(slopes))
 
 
 def beta(state: State) -> float:

@@ -141,8 +141,8 @@ class Optimizer:
 
     @property
     def selected(self) -> tuple[Any, ...]:
-        """The variables the search works on now: names, or indices in an unnamed space."""
-        return tuple(self.space.names[j] if self.space.named else j for j in self._state.active)
+        """The variables that the search has picked out by now: names, or indices in an unnamed space."""
+        return tuple(self.space.names[j] if self.space.named else j for j in self._state.selected)
 
     def importance(self) -> Importance:
         """How much of the variation of f each variable explains, and how sure that is (docs/explain.md).

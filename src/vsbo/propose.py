@@ -1,8 +1,8 @@
 """The method on one page: given the state of a search, the next point, and what was learned on the way.
 
 `propose` is Algorithm 1 with its lines numbered; the functions below it are those lines. It is pure: the same state
-gives the same state, but for the seconds it took. Vanilla BO, VS-GP-UCB (Algorithm 6) and GP-UCB (Algorithm 7)
-are configurations of it.
+gives the same state, but for the seconds it took. The default, vanilla BO, VS-GP-UCB (Algorithm 6) and GP-UCB
+(Algorithm 7) are configurations of it; the default works on all variables, so that it has lines 4, 11 and 12 alone.
 """
 
 import time
@@ -12,16 +12,30 @@ from contextlib import suppress
 import numpy as np
 
 from vsbo import acquisition as acq
-from vsbo import complement, gp, selection
+from vsbo import complement, selection
 from vsbo.arrays import Array, frozen
 from vsbo.data import is_new
 from vsbo.errors import NumericalError
-from vsbo.models import fit_model, full_model, importance_of, model_values, posterior_of, utility_of
+from vsbo.models import (
+    fit_model,
+    full_model,
+    importance_of,
+    main_effects,
+    model_values,
+    posterior_of,
+    utility_of,
+    weights_of,
+)
 from vsbo.rng import Purpose, stream
 from vsbo.state import Adapted, Asked, Event, Fell, Fitted, Selected, State, extend
 
 #: Growth of the data after which the cold starts of a fit compete again: 24 times in a run of 205 evaluations.
 COLD_GROWTH = 1.15
+#: The sides of the box around the best point, on average over the variables that matter: at first, and at the least. It
+#: halves with every HALVING evaluations without improvement.
+FIRST_SIDE, LEAST_SIDE, HALVING = 0.8, 0.01, 20
+#: Part of what was gained over the median so far that counts as an improvement.
+NOTICED = 1e-3
 #: Uniform points tried, in the design and by the last fallback, until one is new.
 TRIES = 100
 
@@ -143,7 +157,7 @@ def fit_active(state: State) -> tuple[Event, ...]:
     warm = [state.theta] if state.config.warm_start and state.theta is not None else []
     cold = not warm or n >= COLD_GROWTH * state.cold_at
     try:
-        found = fit_model(state, state.active, warm, gp.COLD if cold else ())
+        found = fit_model(state, state.active, warm, None if cold else (), main_effects(state))
     except NumericalError as error:
         if state.theta is None:
             raise
@@ -170,10 +184,35 @@ def maximize_acquisition(state: State) -> Array:
     for x in data.pending:
         posterior = posterior.extend(x, min(float(posterior.mean(x[None, :])[0]), float(np.mean(z))))
     rng = stream(state.seed, state.next_number, Purpose.ACQUISITION)
-    leaders = data.X[np.argsort(-z, kind="stable")[:5]]
-    starts = acq.start_points(leaders, config.n_raw, rng)
+    leaders, weights = data.X[np.argsort(-z, kind="stable")[:5]], weights_of(state, posterior)
+    box = near_the_best(state, leaders[0], state.theta.lengthscales, weights)
+    if box is None:
+        starts = acq.start_points(leaders, config.n_raw, rng, weights)
+    else:
+        starts = acq.points_within(leaders[0], box, config.n_raw, rng, weights)
     acquisition = acq.over(posterior, utility_of(state, float(np.max(z))))
-    return acq.maximize(acquisition, starts, leaders[:1], config.n_restarts, state.theta.lengthscales)
+    return acq.maximize(acquisition, starts, leaders[:1], config.n_restarts, state.theta.lengthscales, box)
+
+
+def near_the_best(state: State, best: Array, lengthscales: Array, weights: Array | None) -> tuple[Array, Array] | None:
+    """The box, low (p,) to high (p,), in which the next point is sought; None: anywhere.
+
+    When improvements have stopped for a while, every second point is sought near the best one: expected improvement
+    over the whole cube goes on exploring, and leaves small gains of many variables lying.
+    """
+    since = evaluations_without_improvement(state.data.values)
+    if state.config.patience is None or since < state.config.patience or since % 2:
+        return None
+    side = max(FIRST_SIDE * 0.5 ** ((since - state.config.patience) // HALVING), LEAST_SIDE)
+    scales = np.minimum(lengthscales, acq.LONGEST_SCALE)
+    sides = side * scales / np.exp(np.average(np.log(scales), weights=weights))
+    return np.maximum(best - 0.5 * sides, 0.0), np.minimum(best + 0.5 * sides, 1.0)
+
+
+def evaluations_without_improvement(values: Array) -> int:
+    """How many of the last of the values (n,) brought nothing noticeable."""
+    best = np.maximum.accumulate(values)
+    return int(np.sum(best >= best[-1] - NOTICED * (best[-1] - np.median(values)))) - 1
 
 
 # ------------------------------------------------------------------------------ the other variables (line 13)

@@ -30,19 +30,26 @@ def stream(seed: int, trial: int, purpose: Purpose) -> np.random.Generator:
 
 
 def seed_from(rng: Any) -> int:
-    """A whole number from what users pass as `rng` or `seed`: None, an int, a Generator or a SeedSequence."""
+    """A whole number from what users pass as `rng` or `seed`: None, an int, or one of NumPy's: a Generator, a
+    SeedSequence, a BitGenerator, a RandomState.
+    """
     if rng is None:
         return int(np.random.SeedSequence().generate_state(2, np.uint64)[0])
     if isinstance(rng, np.random.Generator):
         return int(rng.integers(2**63))
     if isinstance(rng, np.random.SeedSequence):
         return int(rng.generate_state(1, np.uint64)[0])
+    if isinstance(rng, np.random.BitGenerator):
+        return int(np.random.Generator(rng).integers(2**63))
+    if isinstance(rng, np.random.RandomState):
+        return int(rng.randint(2**63, dtype=np.int64))
     try:
         seed = operator.index(rng)
     except TypeError:
         seed = -1
     if seed < 0 or isinstance(rng, bool):
         raise InputError(
-            f"seed (rng) must be None, a whole number >= 0, a numpy Generator or SeedSequence; got {rng!r}"
+            "seed (rng) must be None, a whole number >= 0, a numpy Generator, SeedSequence, BitGenerator or "
+            f"RandomState; got {rng!r}"
         )
     return seed

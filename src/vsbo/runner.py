@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from vsbo.errors import InputError, ObjectiveError, StorageError
+from vsbo.executors import DaskExecutor, Executor, capacity, is_dask
 from vsbo.optimizer import Trial
 from vsbo.stopping import Progress, Rule, first_reason
 from vsbo.workers import NotStarted, TimedOut, Workers, call, describe
@@ -66,10 +67,6 @@ class Outcome:
     interrupted: bool = False
 
 
-class _Executor(Protocol):
-    def submit(self, fn: Callable[..., Any], /, *arguments: Any) -> "Future[Any]": ...
-
-
 class Inline:
     """The simplest executor: evaluates at once, here."""
 
@@ -93,15 +90,19 @@ def run(
     source: Source,
     f: Callable[[Any], Any],
     budget: int,
-    workers: int,
+    workers: int | None,
     executor: Any,
     timeout: float | None,
     rules: tuple[Rule, ...],
     callback: Callable[[Progress], Any] | None,
 ) -> Outcome:
-    """Evaluate until the study has `budget` finished evaluations, a rule or the callback says stop, or Ctrl-C."""
-    with _heart(source), _executor(f, workers, executor, timeout) as (pool, foreign):
-        return _Run(source, f, budget, workers, pool, timeout if foreign else None, rules, callback).go()
+    """Evaluate until the study has `budget` finished evaluations, a rule or the callback says stop, or Ctrl-C.
+
+    workers: evaluations at a time; None: as many as the executor can do, one without an executor.
+    """
+    at_once = capacity(executor) if workers is None else lambda: workers
+    with _heart(source), _executor(f, at_once(), executor, timeout) as (pool, foreign):
+        return _Run(source, f, budget, at_once, pool, timeout if foreign else None, rules, callback).go()
 
 
 class _Run:
@@ -110,13 +111,14 @@ class _Run:
         source: Source,
         f: Callable[[Any], Any],
         budget: int,
-        workers: int,
-        pool: _Executor,
+        at_once: Callable[[], int],
+        pool: Executor,
         timeout: float | None,
         rules: tuple[Rule, ...],
         callback: Callable[[Progress], Any] | None,
     ) -> None:
-        self.source, self.f, self.budget, self.workers = source, f, budget, workers
+        self.source, self.f, self.budget, self.at_once = source, f, budget, at_once
+        self.workers = at_once()
         self.pool, self.timeout, self.rules, self.callback = pool, timeout, rules, callback
         self.running: dict[Future[Any], _Running] = {}
         # Given up, but an executor cannot be told to kill: each holds a worker until it ends.
@@ -162,6 +164,7 @@ class _Run:
 
     def _fill(self) -> None:
         """Give every free worker a trial."""
+        self.workers = self.at_once()
         while len(self.running) + len(self.hanging) < self.workers:
             asked = time.monotonic()
             trial = self.source.take(self.budget)
@@ -244,7 +247,10 @@ class _Run:
             if not future.cancel():
                 self.hanging.add(future)
             return None, f"no value after {self.timeout:g} s"
-        error = future.exception()
+        try:
+            error = future.exception()
+        except CancelledError as lost:
+            raise _broken(lost) from lost
         if isinstance(error, NotStarted):
             raise error
         if isinstance(error, BrokenExecutor) and len(self.running) > 1:
@@ -288,7 +294,11 @@ class _Run:
         )
 
 
-def _broken(error: BrokenExecutor) -> ObjectiveError:
+def _broken(error: BaseException) -> ObjectiveError:
+    if isinstance(error, CancelledError):
+        return ObjectiveError(
+            f"executor lost an evaluation that nobody has cancelled here: {error or 'no reason given'}"
+        )
     return ObjectiveError(
         f"executor broke down, as when an evaluation ends its process: {error} workers=... without an executor goes on"
     )
@@ -297,12 +307,19 @@ def _broken(error: BrokenExecutor) -> ObjectiveError:
 @contextmanager
 def _executor(
     f: Callable[[Any], Any], workers: int, executor: Any, timeout: float | None
-) -> Iterator[tuple[_Executor, bool]]:
+) -> Iterator[tuple[Executor, bool]]:
     """Where f is evaluated, and whether that is the user's executor, which cannot be told to kill."""
     if executor is not None:
         if not callable(getattr(executor, "submit", None)):
             raise InputError(f"executor must have submit(fn, *arguments) -> future; got {type(executor).__name__}")
-        yield executor, True
+        if not is_dask(executor):
+            yield executor, True
+            return
+        cluster = DaskExecutor(executor)
+        try:
+            yield cluster, True
+        finally:
+            cluster.close()
     elif workers == 1 and timeout is None:
         yield Inline(), False
     else:

@@ -136,6 +136,14 @@ class Fixed:
 Variable = Real | Integer | Choice
 
 
+def _whole_between(low: float, high: float) -> Integer:
+    """The whole numbers in [low, high]."""
+    Real(low, high)  # says what is wrong with the bounds as they came
+    if np.ceil(low) > np.floor(high):
+        raise InputError(f"there is no whole number in [{low}, {high}]")
+    return Integer(int(np.ceil(low)), int(np.floor(high)))
+
+
 def _check_order(low: float, high: float, log: bool, least: float) -> None:
     if low == high:
         raise InputError(f"low must be below high; both are {low}: a fixed variable is Fixed({low})")
@@ -199,29 +207,35 @@ class Space:
         return cls._unnamed(np.broadcast_to(lows, D), np.broadcast_to(highs, D))
 
     @classmethod
-    def from_bounds(cls, bounds: Any) -> "Space":
-        """From a Space (returned as it is), a mapping, `scipy.optimize.Bounds`, or pairs (low, high), shape (D, 2)."""
-        if isinstance(bounds, Space):
-            return bounds
-        if isinstance(bounds, Mapping):
-            return cls(bounds)
+    def from_bounds(cls, bounds: Any, integrality: Any = None) -> "Space":
+        """From a Space (returned as it is), a mapping, `scipy.optimize.Bounds`, or pairs (low, high), shape (D, 2).
+
+        integrality: which variables of pairs or Bounds take whole numbers only; one boolean for all, or one for each.
+        """
+        if isinstance(bounds, (Space, Mapping)):
+            if integrality is not None:
+                raise InputError("integrality goes with pairs (low, high) or Bounds; a named variable is an Integer")
+            return bounds if isinstance(bounds, Space) else cls(bounds)
         if hasattr(bounds, "lb") and hasattr(bounds, "ub"):
             lows, highs = np.broadcast_arrays(
                 np.atleast_1d(as_floats("bounds.lb", bounds.lb)),
                 np.atleast_1d(as_floats("bounds.ub", bounds.ub)),
             )
-            return cls._unnamed(lows, highs)
+            return cls._unnamed(lows, highs, integrality)
         pairs = as_floats("bounds", bounds)
         if pairs.ndim != 2 or pairs.shape[1] != 2 or not len(pairs):
             raise InputError(f"bounds must be pairs (low, high), shape (D, 2) with D >= 1; got shape {pairs.shape}")
-        return cls._unnamed(pairs[:, 0], pairs[:, 1])
+        return cls._unnamed(pairs[:, 0], pairs[:, 1], integrality)
 
     @classmethod
-    def _unnamed(cls, lows: Array, highs: Array) -> "Space":
+    def _unnamed(cls, lows: Array, highs: Array, integrality: Any = None) -> "Space":
+        whole = as_floats("integrality", False if integrality is None else integrality) != 0.0
+        if whole.shape not in ((), (1,), lows.shape):
+            raise InputError(f"integrality must be one boolean or have shape {lows.shape}; got {whole.shape}")
         variables: dict[str, Variable | Fixed] = {}
-        for j, (low, high) in enumerate(zip(lows, highs, strict=True)):
+        for j, (low, high, only_whole) in enumerate(zip(lows, highs, np.broadcast_to(whole, lows.shape), strict=True)):
             try:
-                variables[f"x{j}"] = Real(low, high)
+                variables[f"x{j}"] = _whole_between(low, high) if only_whole else Real(low, high)
             except InputError as error:
                 raise InputError(f"bounds of variable {j}: {error}") from None
         space = cls(variables)

@@ -198,6 +198,14 @@ class State:
         """Whether every variable is modelled."""
         return len(self.active) == self.D
 
+    @property
+    def selected(self) -> tuple[int, ...]:
+        """The variables that were picked out: those with a main effect of their own, where the model has such, and
+        otherwise those that are modelled.
+        """
+        main = () if self.theta is None else self.theta.main
+        return tuple(self.active[column] for column in main) or self.active
+
     @cached_property
     def data(self) -> Data:
         """The observations in the order in which they finished, and the pending points."""

@@ -223,7 +223,7 @@ class Storage:
             if seq != expected:
                 raise StorageError(f"{self.path}: event {expected} of study {study} is missing")
             try:
-                found.append(Recorded(seq, when, _decode(text, numbers)))
+                found.append(Recorded(seq, when, decode_event(text, numbers)))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise StorageError(f"{self.path}: event {seq} of study {study} is damaged: {error}") from error
         return found
@@ -232,7 +232,7 @@ class Storage:
         """Write events behind number `after`, within a transaction."""
         now = time.time()
         recorded = [Recorded(after + i + 1, now, event) for i, event in enumerate(events)]
-        rows = [(study, one.seq, one.time, *_encode(one.event)) for one in recorded]
+        rows = [(study, one.seq, one.time, *encode_event(one.event)) for one in recorded]
         self._db.executemany("INSERT INTO events (study, seq, time, event, numbers) VALUES (?, ?, ?, ?, ?)", rows)
         return recorded
 
@@ -310,7 +310,7 @@ class Storage:
 # ------------------------------------------------------------------------------------------------ rows and events
 
 
-def _encode(event: Event) -> tuple[str, bytes]:
+def encode_event(event: Event) -> tuple[str, bytes]:
     """JSON, in which {"floats": [first, count]} stands for an array, and the numbers of all arrays."""
     arrays: list[Array] = []
 
@@ -323,7 +323,8 @@ def _encode(event: Event) -> tuple[str, bytes]:
     return text, np.concatenate([*arrays, np.empty(0)]).astype(FLOATS).tobytes()
 
 
-def _decode(text: str, blob: bytes) -> Event:
+def decode_event(text: str, blob: bytes) -> Event:
+    """The inverse of `encode_event`."""
     numbers = np.frombuffer(blob, FLOATS)
 
     def back(plain: dict[str, Any]) -> Any:

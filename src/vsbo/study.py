@@ -174,7 +174,7 @@ class Study:
 
     @property
     def selected(self) -> tuple[Any, ...]:
-        """The variables the search works on now: names, or indices in an unnamed space."""
+        """The variables that the search has picked out by now: names, or indices in an unnamed space."""
         return self._known().selected
 
     def importance(self) -> Importance:
@@ -259,7 +259,7 @@ class Study:
         f: Callable[[Any], Any],
         budget: int,
         *,
-        workers: int = 1,
+        workers: int | None = None,
         executor: Any = None,
         timeout: float | None = None,
         stop: Any = None,
@@ -272,14 +272,15 @@ class Study:
         `takes_trial` that is true), and returns a number. An exception, a timeout, a NaN are failures, which the search
         learns to avoid.
 
-        workers: evaluations at a time; more than one, or a `timeout` in seconds, run f in processes of their own, which
-        a timeout kills. executor: evaluates instead; anything with submit(fn, *args) -> future, `workers` at a time.
+        workers: evaluations at a time, 1 by default; more, or a `timeout` in seconds, run f in processes of their own,
+        which a timeout kills. executor: evaluates instead; anything with submit(fn, *args) -> future, as a pool of
+        concurrent.futures, loky or mpi4py.futures, or a dask.distributed.Client; as many at a time as it can do.
         stop: rules, as vsbo.Target(0.1), vsbo.WallClock(3600), vsbo.Patience(50), vsbo.NegligibleGain(); callback:
         called with a Progress after every evaluation; a true answer ends the run. Ctrl-C ends it, too.
         """
         if not callable(f):
             raise InputError(f"f must be callable; got {type(f).__name__}")
-        for name, value in (("budget", budget), ("workers", workers)):
+        for name, value in (("budget", budget), ("workers", 1 if workers is None else workers)):
             if as_whole(name, value) < 1:
                 raise InputError(f"{name} must be a whole number >= 1; got {value!r}")
         if timeout is not None and not 0 < as_value("timeout", timeout) < math.inf:

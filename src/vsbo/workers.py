@@ -47,7 +47,8 @@ class Workers:
         except Exception as error:
             raise InputError(
                 f"f must be a function of a module to run in processes of its own (workers > 1, or a timeout); "
-                f"{error}. Or give executor=concurrent.futures.ThreadPoolExecutor(...)"
+                f"{error}. Or use threads: executor=concurrent.futures.ThreadPoolExecutor(...) in a study, "
+                "workers=multiprocessing.pool.ThreadPool(...).map in minimize"
             ) from None
         self._timeout = timeout
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="vsbo-worker")
@@ -198,8 +199,8 @@ def call(f: Callable[[Any], Any], argument: Any) -> float:
     """
     try:
         value = f(argument)
-    except ObjectiveError:
-        raise  # its own words are meant for the user already
+    except (ObjectiveError, NotStarted):
+        raise  # their own words are meant for the user already
     except Exception as error:
         raise ObjectiveError(describe(error)) from None
     try:

@@ -2,12 +2,15 @@
 
 import itertools
 import json
+import re
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmarks import regret
+from benchmarks.__main__ import main
 from benchmarks.errors import BenchError
 from benchmarks.experiment import Job
 from benchmarks.figures import FIGURES, figure
@@ -85,6 +88,35 @@ def test_growth_needs_the_measured_steps(tmp_path, monkeypatch):
 def test_an_unknown_figure_lists_the_known_ones():
     with pytest.raises(BenchError, match="no figure 'speed'; known are synthetic-value, .*growth"):
         figure("speed")
+
+
+def test_all_draws_what_it_can_and_names_the_rest(results, tmp_path, capsys):
+    few, drawn = tmp_path / "few", tmp_path / "drawn"
+    shutil.copytree(results / "Branin50" / "random", few / "Branin50" / "random")
+    assert main(["figure", "all", "--results", str(few), "--out", str(drawn)]) == 0
+    said = capsys.readouterr()
+    assert {path.name for path in drawn.iterdir()} == {Path(line).name for line in said.out.splitlines()}
+    assert {"synthetic-value.png", "growth.png"} <= {path.name for path in drawn.iterdir()}
+    missing = re.findall(r"^not drawn: figure (\S+) needs ", said.err, re.MULTILINE)
+    assert {"synthetic-selection", "rotated", "real-value", "mix", "regret"} <= set(missing)
+    assert len(missing) == said.err.count("\n")
+    assert not any(path.name.startswith(name) for name in missing for path in drawn.iterdir())
+
+
+def test_a_figure_asked_for_by_name_must_be_drawn(results, tmp_path, capsys):
+    few = tmp_path / "few"
+    shutil.copytree(results / "Branin50" / "random", few / "Branin50" / "random")
+    assert main(["figure", "rotated", "synthetic-value", "--results", str(few), "--out", str(tmp_path)]) == 2
+    said = capsys.readouterr()
+    assert said.out == f"written: {tmp_path / 'synthetic-value.png'}\n"
+    assert said.err.startswith("not drawn: figure rotated needs runs of Rotated-Hartmann6-100")
+    assert main(["figure", "synthetic-value", "--results", str(few), "--out", str(tmp_path)]) == 0
+
+
+def test_without_any_results_all_has_failed(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(growth, "SPEED", tmp_path / "speed.json")
+    assert main(["figure", "all", "--results", str(tmp_path), "--out", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.count("not drawn: ") == len(FIGURES)
 
 
 def test_runs_that_end_before_a_selection_cannot_show_any(tmp_path):

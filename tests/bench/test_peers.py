@@ -11,10 +11,13 @@ import numpy as np
 import pytest
 
 from benchmarks.errors import BenchError
+from benchmarks.experiment import Job
 from benchmarks.peers import HOMES, PEERS, environments
 from benchmarks.peers.client import Peer
 from benchmarks.peers.environments import ENVIRONMENTS, Environment
+from benchmarks.problems import problem
 from benchmarks.problems.synthetic import hartmann6
+from benchmarks.worker import header
 
 ADAPTERS = Path(environments.__file__).parent / "adapters"
 
@@ -314,8 +317,20 @@ EVALUATIONS = 30
 #: Fewer where thirty take over ten minutes.
 FEWER = {"saasbo": 8, "dragonfly": 8, "dragonfly-ml": 8}
 
-#: The first point does not depend on the values told before: embeddings of their own; a start of D + 1 points.
-DEAF = {"baxus", "alebo", "alebo-4", "hebo"}
+#: Points before the first that depends on values, if it is not the first: five of an embedding of their own; in all
+#: D + 1, of which five are told.
+DESIGN = {"baxus": 5, "alebo": 5, "alebo-4": 5, "hebo": D + 1 - 5}
+
+#: The package that an environment is for, where it has another name.
+PACKAGES = {
+    "modern": "botorch",
+    "saas": "botorch",
+    "ax": "ax-platform",
+    "alebo": "ax-platform",
+    "baxus": "BAxUS",
+    "hebo": "HEBO",
+    "dragonfly": "dragonfly-opt",
+}
 
 
 def is_set_up(name):
@@ -350,15 +365,15 @@ def told(name, seed, sign=1.0):
 
 
 @cache
-def trajectory(name, seed, n):
+def trajectory(name, seed, n, sign=1.0):
     """The first n points of a run (n, D), and what each cost; the process is gone afterwards."""
-    peer = told(name, seed)
+    peer = told(name, seed, sign)
     try:
         asked, costs = [], []
         for _ in range(n):
             asked.append(peer.ask())
             costs.append(peer.spent)
-            peer.tell(asked[-1], float(hartmann6(asked[-1][:6])))
+            peer.tell(asked[-1], sign * float(hartmann6(asked[-1][:6])))
     finally:
         peer.close()
     assert not is_alive(peer.pid)
@@ -377,10 +392,28 @@ def test_survives_and_stays_in_the_box(name):
 
 @every_peer
 def test_same_seed_same_points(name):
-    n = min(8, FEWER.get(name, EVALUATIONS))
+    n = 3 if name in FEWER else max(8, DESIGN.get(name, 0) + 2)
     first, _ = trajectory(name, 0, FEWER.get(name, EVALUATIONS))
     again, _ = trajectory(name, 0, n)
     np.testing.assert_array_equal(again, first[:n])
+
+
+@every_peer
+def test_a_record_names_the_versions_that_its_process_has(name):
+    environment = HOMES[name][0]
+    peer = PEERS[name](D=D, seed=0, budget=EVALUATIONS)
+    try:
+        recorded = header(Job("Branin50", name, 0, 1, 5), problem("Branin50"), peer)["versions"]
+    finally:
+        peer.close()
+    packages = {PACKAGES.get(environment, environment), *peer.versions}
+    program = "import sys; from importlib.metadata import version; print(*map(version, sys.argv[1:]))"
+    asked = subprocess.run(
+        [environments.python(environment), "-c", program, *packages], check=True, capture_output=True, text=True
+    )
+    assert {package: recorded[package] for package in packages} == dict(
+        zip(packages, asked.stdout.split(), strict=True)
+    )
 
 
 @every_peer
@@ -400,14 +433,14 @@ def test_order_and_exceptions(name):
         Peer("nobody", python=environments.python(environment), module=f"adapters.{adapter}", D=D, seed=0, budget=9)
 
 
-@pytest.mark.parametrize("name", each(sorted(set(PEERS) - DEAF)))
-def test_learns_from_the_shared_points(name):
-    peer = told(name, 0, sign=-1.0)
-    try:
-        x = peer.ask()
-    finally:
-        peer.close()
-    assert not np.array_equal(x, trajectory(name, 0, FEWER.get(name, EVALUATIONS))[0][0])
+@every_peer
+def test_learns_from_the_values(name):
+    """The very first point that can depend on them does: of the told points, or of its own design."""
+    n = DESIGN.get(name, 0)
+    upside_down, _ = trajectory(name, 0, n + 1, -1.0)
+    points, _ = trajectory(name, 0, FEWER.get(name, EVALUATIONS))
+    np.testing.assert_array_equal(upside_down[:n], points[:n])
+    assert not np.array_equal(upside_down[n], points[n])
 
 
 @pytest.mark.parametrize("name", each(["botorch"]))

@@ -6,10 +6,10 @@ import sys
 import vsbo
 
 EXPORTED = [
-    "Choice", "Config", "Fixed", "InputError", "Integer", "KnownKernel", "NegligibleGain", "NumericalError",
-    "ObjectiveError", "Optimizer", "Patience", "Progress", "Real", "Smoothness", "Space", "State", "StateError",
-    "StorageError", "Study", "StudyError", "Target", "Trial", "TrialError", "VsboError", "WallClock", "__version__",
-    "maximize", "minimize",
+    "Choice", "Config", "Fixed", "InputError", "Integer", "KnownKernel", "MissingExtraError", "NegligibleGain",
+    "NumericalError", "ObjectiveError", "Optimizer", "Patience", "Progress", "Real", "Smoothness", "Space", "State",
+    "StateError", "StorageError", "Study", "StudyError", "Target", "Trial", "TrialError", "VsboError", "WallClock",
+    "__version__", "maximize", "minimize",
 ]  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from vsbo.explain.leave_one_out import leave_one_out
 from vsbo.gp import Hyperparameters, condition
 from vsbo.state import Fell, Selected
 
-SMALL = Config(n_initial=4, select_every=8, n_importance=200, n_raw=64, n_restarts=2)
+SMALL = Config(selection="momentum", n_initial=4, select_every=8, n_importance=200, n_raw=64, n_restarts=2)
 
 
 def f(x):

@@ -155,7 +155,9 @@ def test_mixed_variables():
 
 
 def test_what_was_selected_and_when():
-    result = vsbo.minimize(several, [(0, 1)] * 12, budget=45, rng=0, config=Config(n_initial=5, select_every=10))
+    result = vsbo.minimize(
+        several, [(0, 1)] * 12, budget=45, rng=0, config=Config(selection="momentum", n_initial=5, select_every=10)
+    )
     chosen = result.optimizer.state.selections
     importance = result.importance
     assert importance.selections == len(chosen) > 0

@@ -75,8 +75,19 @@ def test_it_beats_random_search_and_finds_the_variables_elsewhere_too(name):
     assert np.mean([np.mean(hits[-3:]) for _, hits in runs]) >= 0.9 * len(PROBLEMS[name]().important)
 
 
-def test_the_default_configuration_beats_random_search_too():
-    """Six of six: a false alarm once in 64 times."""
+def test_the_default_configuration_is_high_early():
+    """Six of six above random search: a false alarm once in 64 times. 2.9 on average after 105 evaluations; in three
+    runs of the bench we saw 3.34 to 3.58, random search has 2.0.
+    """
     seeds = range(6)
     runs = over_seeds("hartmann6", vsbo.Config(), 105, seeds)
     assert all(best > random_search("hartmann6", seed, 105) for seed, (best, _) in zip(seeds, runs, strict=True))
+    assert np.mean([best for best, _ in runs]) >= 2.9
+
+
+def test_main_effects_find_the_other_modes_of_styblinski_tang():
+    """A product kernel alone stays in the first mode of two of the four variables, 146 on average; with main effects we
+    saw 168 to 173 in three runs of the bench.
+    """
+    runs = over_seeds("styblinski_tang4", vsbo.Config(), 205, range(4))
+    assert np.mean([best for best, _ in runs]) >= 155

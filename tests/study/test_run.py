@@ -250,7 +250,7 @@ def test_a_process_pool(study):
         assert all(trial.y == sphere(trial.x) for trial in study.trials)
         with pytest.raises(ObjectiveError, match="executor broke down.*workers=... without an executor goes on"):
             study.run(ends_its_process, 12, workers=2, executor=pool)
-    assert "failed" not in statuses(study)[:-1]  # nobody knows whose fault it was, unless it was alone
+    assert statuses(study).count("failed") <= 1  # nobody knows whose fault it was, unless it was alone
 
 
 def test_anything_with_submit_is_an_executor(study):

@@ -11,6 +11,7 @@ from vsbo.acquisition import (
     log_expected_improvement,
     maximize,
     over,
+    points_within,
     regret_bound,
     start_points,
     theorem_beta,
@@ -248,3 +249,25 @@ def test_start_points_are_in_the_cube_half_of_them_near_the_centers():
     assert ((points >= 0) & (points <= 1)).all()
     near = (points[50:, None, :] == centers[None]).mean(2).max(1)
     assert near.min() > 0.5
+
+
+def test_within_a_box_the_maximum_is_that_of_the_box():
+    posterior = gp(3)
+    acquisition = log_ei_of(posterior)
+    box = np.array([0.2, 0.5, 0.0]), np.array([0.5, 0.6, 1.0])
+    rng = np.random.default_rng(0)
+    center = box[0] + (box[1] - box[0]) * 0.5
+    starts = points_within(center, box, 200, rng)
+    assert ((starts >= box[0]) & (starts <= box[1])).all()
+    found = maximize(acquisition, starts, center[None, :], 6, posterior.theta.lengthscales, box)[0]
+    assert ((found >= box[0]) & (found <= box[1])).all()
+    grid = box[0] + (box[1] - box[0]) * np.random.default_rng(1).random((20_000, 3))
+    assert acquisition(found[None, :], True)[0][0] >= acquisition(grid, True)[0].max() - 1e-3
+
+
+def test_weights_say_which_variables_a_start_moves():
+    center, weights = np.full((1, 100), 0.5), np.r_[0.9, np.full(99, 0.1 / 99)]
+    local = start_points(center, 2000, np.random.default_rng(0), weights)[1000:]
+    moved = (local != 0.5).mean(axis=0)
+    assert moved[0] == 1.0  # 20 (0.45 + 0.005) > 1
+    assert moved[1:].mean() == pytest.approx(20 * (0.05 / 99 + 0.005), rel=0.05)

@@ -19,8 +19,15 @@ def slow_correlation(kernel, x, z, lengthscales):
 
 
 def slow_covariance(kernel, X, theta):
-    K = np.array([[slow_correlation(kernel, x, z, theta.lengthscales) for z in X] for x in X])
-    return theta.outputscale * K + theta.noise * np.eye(len(X))
+    return slow_kernel(kernel, X, X, theta) + theta.noise * np.eye(len(X))
+
+
+def slow_kernel(kernel, X, Z, theta):
+    def entry(x, z):
+        main = [slow_correlation(kernel, x[[j]], z[[j]], theta.lengthscales[[j]]) for j in theta.main]
+        return theta.outputscale * slow_correlation(kernel, x, z, theta.lengthscales) + theta.mainscale * sum(main)
+
+    return np.array([[entry(x, z) for z in Z] for x in X])
 
 
 def data(n=12, d=3, seed=0):
@@ -70,6 +77,21 @@ def test_gradient_is_that_of_central_differences(kernel, mean, prior, log_scale)
     np.testing.assert_allclose(likelihood(log_theta)[1], differences(likelihood, log_theta), rtol=2e-5, atol=2e-6)
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("main", [(1,), (0, 2), (0, 1, 2)])
+@pytest.mark.parametrize("share", [-3.0, 0.5, 3.0])
+def test_main_effects(kernel, main, share):
+    X, y = data()
+    log_theta = np.array([0.1, -0.9, 0.3, 0.2, -1.4, share])
+    theta = Hyperparameters.from_log(log_theta, main)
+    np.testing.assert_allclose(theta.to_log(), log_theta, rtol=1e-12)
+    assert theta.variance == pytest.approx(np.exp(0.2))
+    expected = -multivariate_normal(np.zeros(len(y)), slow_covariance(kernel, X, theta)).logpdf(y)
+    assert Likelihood(X, y, kernel, "zero", main=main)(log_theta)[0] == pytest.approx(expected, rel=1e-10)
+    likelihood = Likelihood(X, y, kernel, "constant", prior_for("dimension_scaled", 3, main=True), main)
+    np.testing.assert_allclose(likelihood(log_theta)[1], differences(likelihood, log_theta), rtol=2e-5, atol=2e-6)
+
+
 def test_each_length_scale_has_its_own_derivative():
     """Length-scales that differ by orders of magnitude: a shared or swapped factor would show."""
     X, y = data(n=30, d=4, seed=3)
@@ -109,16 +131,20 @@ def test_duplicate_points_are_no_hazard():
     assert np.isfinite(gradient).all()
 
 
-def test_prior_is_a_log_normal():
+def test_the_prior_prefers_what_botorchs_log_normals_prefer():
+    """Theirs are densities of l and s, which are maximized as such: along log l and log s the same function."""
     from scipy.stats import lognorm
 
     prior = prior_for("dimension_scaled", 7)
     a, b = np.random.default_rng(0).normal(size=(2, 9))
+    a[7] = b[7] = 0.3  # the variance of f has no prior
 
-    def log_density(log_theta):  # of log theta: the change of variables adds log theta
-        frozen = lognorm(s=prior.deviation, scale=np.exp(prior.center))
-        return np.sum(frozen.logpdf(np.exp(log_theta)) + log_theta)
+    def log_density(log_theta):
+        scales, noise = np.exp(log_theta[:7]), np.exp(log_theta[8])
+        location = np.sqrt(2) + np.log(7) / 2
+        return np.sum(lognorm(s=np.sqrt(3), scale=np.exp(location)).logpdf(scales)) + lognorm(
+            s=1.0, scale=np.exp(-4.0)
+        ).logpdf(noise)
 
     ours = prior.negative_log_density(a)[0] - prior.negative_log_density(b)[0]
     assert ours == pytest.approx(log_density(b) - log_density(a))
-    assert prior.center[0] == pytest.approx(np.sqrt(2) + np.log(7) / 2)

@@ -3,36 +3,41 @@
 import numpy as np
 import pytest
 
-from tests.unit.test_gp_likelihood import KERNELS, data, slow_correlation, slow_covariance
+from tests.unit.test_gp_likelihood import KERNELS, data, slow_covariance, slow_kernel
 from vsbo.gp import Hyperparameters, condition
 
+MAINS = [(), (1,), (0, 2)]
 
-def theta_at(log_scale, d=3):
-    return Hyperparameters.from_log(log_scale + np.linspace(-0.3, 0.4, d + 2))
+
+def theta_at(log_scale, d=3, main=()):
+    log_theta = log_scale + np.linspace(-0.3, 0.4, d + 2)
+    return Hyperparameters.from_log(np.append(log_theta, 0.4) if main else log_theta, main)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("mean", ["constant", "zero"])
-def test_mean_and_deviation_are_the_textbooks(kernel, mean):
+@pytest.mark.parametrize("main", MAINS)
+def test_mean_and_deviation_are_the_textbooks(kernel, mean, main):
     X, y = data()
-    theta = theta_at(-0.5)
+    theta = theta_at(-0.5, main=main)
     Z = np.random.default_rng(1).random((4, 3))
     M_inverse = np.linalg.inv(slow_covariance(kernel, X, theta))
-    k = theta.outputscale * np.array([[slow_correlation(kernel, z, x, theta.lengthscales) for x in X] for z in Z])
+    k = slow_kernel(kernel, Z, X, theta)
     one = np.ones(len(y))
     m = (one @ M_inverse @ y) / (one @ M_inverse @ one) if mean == "constant" else 0.0
     posterior = condition(X, y, theta, kernel, mean)
     mu, sigma = posterior.predict(Z)
     np.testing.assert_allclose(mu, m + k @ M_inverse @ (y - m), rtol=1e-9)
-    np.testing.assert_allclose(sigma**2, theta.outputscale - np.einsum("ij,jk,ik->i", k, M_inverse, k), rtol=1e-8)
+    np.testing.assert_allclose(sigma**2, theta.variance - np.einsum("ij,jk,ik->i", k, M_inverse, k), rtol=1e-8)
     np.testing.assert_allclose(posterior.mean(Z), mu, rtol=1e-12)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("log_scale", [-2.0, 0.0, 1.5])
-def test_gradients_are_those_of_central_differences(kernel, log_scale):
+@pytest.mark.parametrize("main", MAINS)
+def test_gradients_are_those_of_central_differences(kernel, log_scale, main):
     X, y = data()
-    posterior = condition(X, y, theta_at(log_scale), kernel)
+    posterior = condition(X, y, theta_at(log_scale, main=main), kernel)
     Z = np.random.default_rng(2).random((5, 3))
     mu, sigma, d_mu, d_sigma = posterior.gradients(Z)
     np.testing.assert_allclose(np.array(posterior.predict(Z)), [mu, sigma], rtol=1e-12)
@@ -43,6 +48,7 @@ def test_gradients_are_those_of_central_differences(kernel, log_scale):
         np.testing.assert_allclose(d_mu[:, j], (up[0] - down[0]) / (2 * h), rtol=1e-4, atol=1e-6)
         np.testing.assert_allclose(d_sigma[:, j], (up[1] - down[1]) / (2 * h), rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(posterior.deviation_and_slope(Z)[1], d_mu, rtol=1e-10)
+    np.testing.assert_allclose(posterior.slope(Z), d_mu, rtol=1e-10)
 
 
 def test_batch_is_the_loop():
@@ -56,9 +62,10 @@ def test_batch_is_the_loop():
 
 
 @pytest.mark.parametrize("mean", ["constant", "zero"])
-def test_an_appended_row_is_a_refit(mean):
+@pytest.mark.parametrize("main", MAINS)
+def test_an_appended_row_is_a_refit(mean, main):
     X, y = data(n=20)
-    theta = theta_at(-1.0)
+    theta = theta_at(-1.0, main=main)
     grown = condition(X[:15], y[:15], theta, "matern52", mean)
     for x, value in zip(X[15:], y[15:], strict=True):
         grown = grown.extend(x, value)

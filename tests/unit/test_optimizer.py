@@ -10,6 +10,7 @@ import pytest
 
 from vsbo import Config, InputError, KnownKernel, Optimizer, Real, Space, State, StateError, TrialError
 from vsbo.errors import NumericalError
+from vsbo.propose import evaluations_without_improvement
 from vsbo.state import Adapted, Asked, Fell, Fitted, Selected, Told
 
 #: The method in small: everything happens within a few dozen evaluations.
@@ -451,3 +452,41 @@ def raising(*args, **kwargs):
 
 def fallbacks(optimizer):
     return [event for event in optimizer.state.log if isinstance(event, Fell)]
+
+
+def test_after_a_while_without_improvement_every_second_point_is_near_the_best():
+    """In a box that halves; the values fall off from the first point on, which so stays the best."""
+    patience = 6
+    optimizer = Optimizer(Space.box(5), direction="maximize", seed=0, config=Config(patience=patience, n_raw=64))
+    optimizer.add(np.full(5, 0.5), 10.0)
+    for i in range(60):
+        trial = optimizer.ask()
+        optimizer.tell(trial, 5.0 - 0.01 * i - float(np.sum((trial.x - 0.2) ** 2)))
+    best, later = optimizer.trials[0].x, np.array([trial.x for trial in optimizer.trials[1:]])
+    distance = np.abs(later - best).max(axis=1)
+    since = np.arange(len(later))  # evaluations without improvement when it was asked for
+    near = (since >= patience) & (since % 2 == 0) & (since >= 5)
+    assert distance[near][-3:].max() < 0.25
+    assert distance[~near][-3:].max() > 0.3
+
+
+@pytest.mark.parametrize(
+    ("values", "count"),
+    [([1.0], 0), ([1.0, 2.0], 0), ([2.0, 1.0, 0.0], 2), ([0.0, 5.0, 10.0, 10.001, 3.0], 2), ([1.0, 1.0, 1.0], 2)],
+)
+def test_evaluations_without_improvement(values, count):
+    assert evaluations_without_improvement(np.array(values)) == count
+
+
+def test_main_effects_go_to_the_shortest_length_scales_and_are_what_is_selected():
+    def f(x):
+        return float(np.sin(6 * x[3]) + 2.0 * x[7] - 3.0 * (x[1] - 0.4) ** 2)
+
+    optimizer = Optimizer(Space.box(12), direction="maximize", seed=1, config=Config(main_effects=3))
+    for _ in range(40):
+        trial = optimizer.ask()
+        optimizer.tell(trial, f(trial.x))
+    theta = optimizer.state.theta
+    assert theta.main == optimizer.selected == (1, 3, 7)
+    assert theta.variance >= 1.0
+    assert 0.0 < theta.mainscale * 3 < theta.variance

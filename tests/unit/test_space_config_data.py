@@ -129,10 +129,12 @@ def test_bad_points(x, says):
         ({"noise_floor": float("nan")}, "noise_floor"),
         ({"mix_probability": 1.5}, "mix_probability"),
         ({"beta": -1.0}, "beta"),
-        ({"variables": (1, 2)}, "variables goes with selection"),
+        ({"selection": "momentum", "variables": (1, 2)}, "variables goes with selection"),
         ({"selection": "fixed", "variables": (1, 1)}, "differ"),
+        ({"patience": 0}, "patience"),
+        ({"main_effects": -1}, "main_effects"),
         ({"fixed_value": 2.0}, "fixed_value"),
-        ({"known_kernel": KnownKernel(0.5)}, "known_kernel.*fixed"),
+        ({"selection": "momentum", "known_kernel": KnownKernel(0.5)}, "known_kernel.*fixed"),
     ],
 )
 def test_bad_settings(settings, says):

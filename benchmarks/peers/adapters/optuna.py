@@ -16,7 +16,9 @@ class Optuna:
     def __init__(self, sampler: Callable[..., Any], *, D: int, seed: int, budget: int) -> None:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._sampler, self._seed = sampler, seed
-        self._space = {name: optuna.distributions.FloatDistribution(0.0, 1.0) for name in names(D)}
+        self._space: dict[str, optuna.distributions.BaseDistribution] = {
+            name: optuna.distributions.FloatDistribution(0.0, 1.0) for name in names(D)
+        }
         self._study = optuna.create_study(direction="maximize", sampler=optuna.samplers.RandomSampler(seed))
         self._began = False
         self._asked: Any = None

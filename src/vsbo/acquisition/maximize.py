@@ -20,8 +20,9 @@ Utility = Callable[[Array, Array], tuple[Array, Array, Array]]
 #: Value (k,) and gradient (k, d) at Z (k, d); where the second argument is false, values to rank points by, no more.
 Acquisition = Callable[[Array, bool], tuple[Array, Array]]
 
-#: Local starts: this many variables are moved on average, by this deviation.
+#: Local starts: this many variables are moved on average, by this deviation; and how many, if it is known which matter.
 MOVED, STEP = 5.0, 0.2
+MOVED_BY_WEIGHT = 20.0
 #: Of the polish: rounds at most, relative gain that ends it, steps remembered, the first move's length in
 #: length-scales, and the part of a step below which a row gives up. 1e-4 ends within 2e-4 of the maximum on average.
 MOST_ROUNDS = 50
@@ -54,57 +55,83 @@ def over(posterior: Posterior, utility: Utility) -> Acquisition:
     return acquisition
 
 
-def start_points(centers: Array, n: int, rng: np.random.Generator) -> Array:
+def start_points(centers: Array, n: int, rng: np.random.Generator, weights: Array | None = None) -> Array:
     """`n` points (n, d): half uniform in the cube, half a center (c, d) with a few of its variables moved.
 
     In many dimensions uniform points are all equally far from everything that is known; the moved ones are where
-    improvement is found late in a run.
+    improvement is found late in a run. weights (d,), summing to 1: how much a variable matters.
     """
     c, d = centers.shape
     uniform = rng.random((n - n // 2, d))
     local = centers[rng.integers(c, size=n // 2)]
-    moved = rng.random(local.shape) < min(1.0, MOVED / d)
+    moved = rng.random(local.shape) < _chances(d, weights)
     local = np.clip(local + moved * rng.normal(0.0, STEP, local.shape), 0.0, 1.0)
     return np.vstack([uniform, local])
 
 
+def points_within(
+    center: Array, box: tuple[Array, Array], n: int, rng: np.random.Generator, weights: Array | None = None
+) -> Array:
+    """`n` points (n, d): the center (d,) with a few of its variables anywhere in the box, low (d,) to high (d,)."""
+    d, (low, high) = len(center), box
+    moved = rng.random((n, d)) < _chances(d, weights)
+    return np.where(moved, low + (high - low) * rng.random((n, d)), center)
+
+
+def _chances(d: int, weights: Array | None) -> Array | float:
+    """Of each variable (d,) to be moved: half of the moves go to those that matter, half are spread evenly."""
+    if weights is None:
+        return min(1.0, MOVED / d)
+    chances: Array = np.minimum(1.0, MOVED_BY_WEIGHT * (0.5 * weights + 0.5 / d))
+    return chances
+
+
 def maximize(
-    acquisition: Acquisition, starts: Array, always: Array, restarts: int, scales: Array | None = None
+    acquisition: Acquisition,
+    starts: Array,
+    always: Array,
+    restarts: int,
+    scales: Array | None = None,
+    box: tuple[Array, Array] | None = None,
 ) -> Array:
     """Local maxima, best first, polished from the `restarts` best of `starts` (s, d) and from all of `always`;
 
     then the starts as they are, for callers to whom every maximum is old news. scales (d,): how far one must go along
-    a variable to see the acquisition change; a model's length-scales. Raises NumericalError if the acquisition is
-    nowhere finite.
+    a variable to see the acquisition change; a model's length-scales. box: low (d,) and high (d,), instead of the cube.
+    Raises NumericalError if the acquisition is nowhere finite.
     """
     values = _finite(acquisition(starts, False)[0])
     ordered = np.argsort(-values, kind="stable")
     if values[ordered[0]] == -np.inf:
         raise NumericalError("maximize: the acquisition is not finite at any start")
-    Z, values = ascend(acquisition, np.vstack([always, starts[ordered[:restarts]]]), scales)
+    Z, values = ascend(acquisition, np.vstack([always, starts[ordered[:restarts]]]), scales, box)
     return np.vstack([Z[np.argsort(-values, kind="stable")], starts[ordered]])
 
 
-def ascend(acquisition: Acquisition, Z: Array, scales: Array | None = None) -> tuple[Array, Array]:
-    """Every row of Z (r, d) moved uphill to a local maximum in the cube; and the values there (r,).
+def ascend(
+    acquisition: Acquisition, Z: Array, scales: Array | None = None, box: tuple[Array, Array] | None = None
+) -> tuple[Array, Array]:
+    """Every row of Z (r, d) moved uphill to a local maximum in the box, or the cube; and the values there (r,).
 
     One evaluation a round for all rows that still climb: a row whose step brought too little tries half of it next
-    round, the others go on meanwhile. Inside, points are in units of scales (d,), and the cube ends at `high`.
+    round, the others go on meanwhile. Inside, points are in units of scales (d,), and so are `low` and `high`.
     """
-    scales = np.ones(Z.shape[1]) if scales is None else np.minimum(scales, LONGEST_SCALE)
-    high = 1.0 / scales
+    d = Z.shape[1]
+    lowest, highest = (np.zeros(d), np.ones(d)) if box is None else box
+    scales = np.ones(d) if scales is None else np.minimum(scales, LONGEST_SCALE)
+    low, high = lowest / scales, highest / scales
 
     def evaluate(V: Array) -> tuple[Array, Array]:
         values, slopes = acquisition(V * scales, True)
         return values, slopes * scales
 
     ended_Z, ended_values = Z.copy(), np.full(len(Z), -np.inf)
-    rows, V = np.arange(len(Z)), Z * high
+    rows, V = np.arange(len(Z)), Z / scales
     values, slopes = evaluate(V)
     ended_values[:] = _finite(values)
     lengths, gamma = np.ones((len(V), 1)), np.zeros(len(V))
     pairs: list[tuple[Array, Array, Array]] = []
-    directions = _directions(V, high, slopes, pairs, gamma)
+    directions = _directions(V, low, high, slopes, pairs, gamma)
     stay = np.isfinite(values) & np.isfinite(slopes).all(axis=1) & directions.any(axis=1)
     for round_ in range(MOST_ROUNDS):
         if round_ >= RACE and len(rows) > 1:
@@ -117,7 +144,7 @@ def ascend(acquisition: Acquisition, Z: Array, scales: Array | None = None) -> t
         if not len(rows):
             break
         trial = V + lengths * directions
-        np.minimum(np.maximum(trial, 0.0, out=trial), high, out=trial)  # np.clip is slower on few rows
+        np.minimum(np.maximum(trial, low, out=trial), high, out=trial)  # np.clip is slower on few rows
         new_values, new_slopes = evaluate(trial)
         step, change, gained = trial - V, slopes - new_slopes, new_values - values
         curvature, square = np.vecdot(step, change), np.vecdot(change, change)
@@ -129,22 +156,24 @@ def ascend(acquisition: Acquisition, Z: Array, scales: Array | None = None) -> t
         np.divide(curvature, square, out=gamma, where=bent)
         if good.all():
             V, slopes, values = trial, new_slopes, new_values
-            directions = _directions(V, high, slopes, pairs, gamma)
+            directions = _directions(V, low, high, slopes, pairs, gamma)
             lengths.fill(1.0)
         else:
             moved = good[:, None]
             V, slopes = np.where(moved, trial, V), np.where(moved, new_slopes, slopes)
             values = np.where(good, new_values, values)
-            directions = np.where(moved, _directions(V, high, slopes, pairs, gamma), directions)
+            directions = np.where(moved, _directions(V, low, high, slopes, pairs, gamma), directions)
             lengths = np.where(moved, 1.0, 0.5 * lengths)
         # Relative for small positive values too (an EI of 1e-8), absolute for logarithms near zero.
         size = np.where(values > 0.0, values, np.maximum(-values, 1.0))
         stay = np.where(good, gained > TOLERANCE * size, lengths[:, 0] > LEAST_LENGTH) & directions.any(axis=1)
     ended_Z[rows], ended_values[rows] = V * scales, values
-    return np.minimum(ended_Z, 1.0), ended_values
+    return np.minimum(np.maximum(ended_Z, lowest), highest), ended_values
 
 
-def _directions(V: Array, high: Array, slopes: Array, pairs: list[tuple[Array, Array, Array]], gamma: Array) -> Array:
+def _directions(
+    V: Array, low: Array, high: Array, slopes: Array, pairs: list[tuple[Array, Array, Array]], gamma: Array
+) -> Array:
     """Quasi-Newton directions (r, d) by the two-loop recursion, for all rows at once.
 
     pairs: steps (r, d), changes of the slope (r, d) and 1 / (step . change) (r,), oldest first; 0 where a row does not
@@ -152,7 +181,7 @@ def _directions(V: Array, high: Array, slopes: Array, pairs: list[tuple[Array, A
     A variable at its bound stays there while the slope points outward. Where nothing is remembered, or the recursion
     does not point uphill, the direction is the slope, scaled to move FIRST_MOVE at the most.
     """
-    held = ((V <= 0.0) & (slopes < 0.0)) | ((high <= V) & (slopes > 0.0))
+    held = ((low >= V) & (slopes < 0.0)) | ((high <= V) & (slopes > 0.0))
     slopes = np.where(held, 0.0, slopes)
     steepest = np.abs(slopes).max(axis=1)
     plain = slopes * (FIRST_MOVE / np.where(steepest > TINY, steepest, 1.0))[:, None]

@@ -118,7 +118,7 @@ def _variables(state: State, found: Posterior, bases: Sequence[Basis]) -> tuple[
                 probability=float(probability[j]), important=bool(probability[j] >= CALLED),
                 local_share=float(local[0][j]), local_low=float(local[1][j]), local_high=float(local[2][j]),
                 direction=trend, direction_probability=sure,
-                selected=j in state.active, selected_at=tuple(chosen[j]),
+                selected=j in state.selected, selected_at=tuple(chosen[j]),
             )
         )  # fmt: skip
     return tuple(variables)
@@ -174,7 +174,7 @@ def _nothing(state: State, n: int, note: str) -> Importance:
     """Before there is anything to learn from: any share is possible."""
     variables = tuple(
         VariableImportance(
-            j, name, j + 1, 0.0, 0.0, 1.0, 0.0, False, 0.0, 0.0, 1.0, "unknown", 0.0, j in state.active,
+            j, name, j + 1, 0.0, 0.0, 1.0, 0.0, False, 0.0, 0.0, 1.0, "unknown", 0.0, j in state.selected,
             tuple(event.n for event in state.selections if j in event.active),
         )
         for j, name in enumerate(state.space.names)

@@ -65,3 +65,12 @@ def evaluate(kernel: KernelName, U: Array, right: Array) -> tuple[Array, Array]:
     k, h = np.empty_like(q), np.empty_like(q)
     KERNELS[kernel](q, k, h)
     return k, h
+
+
+def main_effects(kernel: KernelName, V: Array, U: Array) -> tuple[Array, Array]:
+    """sum_j K_j (k, n) between the scaled coordinates V (k, m) and U (n, m), and each dK_j / dv_j (m, k, n)."""
+    drift = V.T[:, :, None] - U.T[:, None, :]
+    k, h = np.empty_like(drift), np.empty_like(drift)
+    KERNELS[kernel](drift**2, k, h)
+    h *= drift
+    return k.sum(axis=0), np.negative(h, out=h)

@@ -8,7 +8,7 @@ the best value the derivative of the NLL through m is zero, so the other derivat
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,38 +16,63 @@ from scipy.linalg import blas, lapack
 
 from vsbo.arrays import Array, frozen
 from vsbo.config import KernelName, MeanName
-from vsbo.gp.kernel import KERNELS
+from vsbo.gp.kernel import KERNELS, Kernel
 from vsbo.gp.prior import Prior
 from vsbo.linalg import cholesky
 
 
 @dataclass(frozen=True, eq=False)
 class Hyperparameters:
-    """l (d,) length-scales, a output scale, s noise; a and s are variances."""
+    """Of the covariance a K(x, z) + b sum_(j in main) K_j(x_j, z_j), and s more where x and z are one observation.
+
+    l (d,) length-scales of K and K_j alike; a, b and s are variances: of what all variables do together, of each main
+    effect, of the noise. main: which variables have a main effect of their own.
+    """
 
     lengthscales: Array
     outputscale: float
     noise: float
+    mainscale: float = 0.0
+    main: tuple[int, ...] = ()
+
+    @property
+    def variance(self) -> float:
+        """Of f anywhere, before any observation: a + b |main|."""
+        return self.outputscale + self.mainscale * len(self.main)
 
     def to_log(self) -> Array:
-        """(d + 2,): log l, log a, log s."""
-        log_theta: Array = np.log(np.r_[self.lengthscales, self.outputscale, self.noise])
-        return log_theta
+        """(d + 2,): log l, log of the variance of f, log s; (d + 3,) with main effects: their share w of that variance
+        comes last, as log (w / (1 - w)).
+        """
+        log_theta: Array = np.log(np.r_[self.lengthscales, self.variance, self.noise])
+        if not self.main:
+            return log_theta
+        return np.append(log_theta, np.log(len(self.main) * self.mainscale / self.outputscale))
 
     @classmethod
-    def from_log(cls, log_theta: Array) -> "Hyperparameters":
+    def from_log(cls, log_theta: Array, main: tuple[int, ...] = ()) -> "Hyperparameters":
         """The inverse of `to_log`."""
-        theta = np.exp(log_theta)
-        return cls(frozen(theta[:-2]), float(theta[-2]), float(theta[-1]))
+        d = len(log_theta) - (3 if main else 2)
+        scales, variance, noise = np.exp(log_theta[:d]), float(np.exp(log_theta[d])), float(np.exp(log_theta[d + 1]))
+        share = _share(log_theta[d + 2]) if main else 0.0
+        return cls(frozen(scales), (1.0 - share) * variance, noise, share * variance / max(len(main), 1), main)
 
     def columns(self, variables: Sequence[int]) -> "Hyperparameters":
-        """The same, for some of the variables."""
-        return Hyperparameters(frozen(self.lengthscales[list(variables)]), self.outputscale, self.noise)
+        """The same, for some of the variables, in ascending order."""
+        main = tuple(i for i, j in enumerate(variables) if j in self.main)
+        return replace(self, lengthscales=frozen(self.lengthscales[list(variables)]), main=main)
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any]) -> "Hyperparameters":
         """From plain values, as an event has them."""
-        return cls(frozen(plain["lengthscales"]), plain["outputscale"], plain["noise"])
+        main = tuple(plain.get("main", ()))
+        return cls(
+            frozen(plain["lengthscales"]), plain["outputscale"], plain["noise"], plain.get("mainscale", 0.0), main
+        )
+
+
+def _share(logit: float) -> float:
+    return float(1.0 / (1.0 + np.exp(-logit)))
 
 
 class _Squares(threading.local):
@@ -66,7 +91,7 @@ _squares = _Squares()
 
 
 class Likelihood:
-    """NLL (plus the prior's, if there is one) of X (n, d), y (n,), as a function of log theta (d + 2,).
+    """NLL (plus the prior's, if there is one) of X (n, d), y (n,), as a function of log theta as `to_log` has it.
 
     Holds its workspace: three (n, d) arrays, and for each thread three (n, n) that all likelihoods share, since every
     call fills them anew; Fortran-ordered for BLAS. At n = 200 the products and exponentials then cost about as much as
@@ -74,7 +99,13 @@ class Likelihood:
     """
 
     def __init__(
-        self, X: Array, y: Array, kernel: KernelName, mean: MeanName = "constant", prior: Prior | None = None
+        self,
+        X: Array,
+        y: Array,
+        kernel: KernelName,
+        mean: MeanName = "constant",
+        prior: Prior | None = None,
+        main: tuple[int, ...] = (),
     ) -> None:
         n, d = X.shape
         # Distances do not see a shift; centred points lose less to rounding in |u|^2 + |v|^2 - 2 u.v.
@@ -86,13 +117,16 @@ class Likelihood:
         self._left, self._right = np.ones((n, d + 2), order="F"), np.ones((n, d + 2), order="F")
         self._U1 = np.ones((n, d + 1), order="F")
         self._y1 = np.column_stack([y, np.ones(n)]).copy(order="F")
+        self._main = _MainEffects(X, main) if main else None
         self.evaluations = 0
 
     def __call__(self, log_theta: Array) -> tuple[float, Array]:
-        """Value and gradient (d + 2,). Raises NumericalError where M is not positive definite."""
+        """Value and gradient, as long as log_theta. Raises NumericalError where M is not positive definite."""
         n, d = self._X.shape
         self.evaluations += 1
         inverse_l, a, s = np.exp(-log_theta[:d]), float(np.exp(log_theta[d])), float(np.exp(log_theta[d + 1]))
+        share = 0.0 if self._main is None else _share(log_theta[d + 2])
+        variance, a = a, a * (1.0 - share)
 
         U = self._U1[:, :d]
         np.multiply(self._X, inverse_l, out=U)
@@ -106,6 +140,8 @@ class Likelihood:
         self._profile(q, M, h)
         M *= a
         M.ravel("K")[:: n + 1] = a + s
+        if self._main is not None:
+            self._main.add(M, inverse_l, variance * share, self._profile)
 
         L, _ = cholesky(M, spoil=True)
         log_det = 2.0 * float(np.log(np.diagonal(L)).sum())
@@ -116,9 +152,10 @@ class Likelihood:
         quadratic = float(alpha @ (self._y - m))
         value = 0.5 * (quadratic + log_det + n * np.log(2.0 * np.pi))
 
-        # dNLL/dt = 1/2 tr(W dM/dt) with W = M^-1 - alpha alpha'. For a and s it needs only traces, since a K = M - s I.
+        # dNLL/dt = 1/2 tr(W dM/dt) with W = M^-1 - alpha alpha'. For the variance of f and for s it needs only traces,
+        # since M - s I is proportional to the former.
         trace, square_alpha = float(np.diagonal(inverse).sum()), float(alpha @ alpha)
-        gradient = np.empty(d + 2)
+        gradient = np.empty(len(log_theta))
         gradient[d] = 0.5 * ((n - s * trace) - (quadratic - s * square_alpha))
         gradient[d + 1] = 0.5 * s * (trace - square_alpha)
         # For all length-scales at once, with S = a W * h:
@@ -128,7 +165,44 @@ class Likelihood:
         SU = blas.dsymm(a, h, self._U1, lower=1)
         gradient[:d] = SU[:, d] @ (U * U) - np.einsum("ij,ij->j", SU[:, :d], U)
 
+        if self._main is not None:
+            self._main.add_gradient(gradient, W, trace - square_alpha, share)
+
         if self._prior is not None:
             penalty, slope = self._prior.negative_log_density(log_theta)
             return value + penalty, gradient + slope
         return value, gradient
+
+
+class _MainEffects:
+    """b sum_(j in main) K_j in M, and what it adds to the gradient. Works on the n (n - 1) / 2 pairs of points alone,
+    in (m, pairs) arrays: an exponential a pair and variable is all its cost.
+    """
+
+    def __init__(self, X: Array, main: tuple[int, ...]) -> None:
+        n = len(X)
+        self._at = list(main)
+        later, earlier = np.tril_indices(n, -1)
+        # Places in a Fortran-ordered (n, n) matrix, below its diagonal and above.
+        self._below, self._above = earlier * n + later, later * n + earlier
+        columns = X[:, self._at]
+        self._squares = (columns[later] - columns[earlier]).T ** 2
+
+    def add(self, M: Array, inverse_l: Array, variance: float, profile: Kernel) -> None:
+        """To M (n, n), main effects of this variance in all; keeps what the gradient needs."""
+        self._b = variance / len(self._at)
+        q = self._squares * (inverse_l[self._at] ** 2)[:, None]
+        k, h = np.empty_like(q), np.empty_like(q)
+        profile(q.copy(), k, h)
+        self._hq, self._sum = np.multiply(h, q, out=h), k.sum(axis=0)
+        flat, added = M.ravel("K"), self._b * self._sum
+        flat[self._below] += added
+        flat[self._above] += added
+        flat[:: len(M) + 1] += variance
+
+    def add_gradient(self, gradient: Array, W: Array, trace: float, share: float) -> None:
+        """For log theta (d + 3,), with W (n, n), of which the lower triangle is valid, its trace, and the share w."""
+        d, w = len(gradient) - 3, W.ravel("K")[self._below]
+        own = self._b * (float(w @ self._sum) + 0.5 * len(self._at) * trace)  # along log b
+        gradient[self._at] += self._b * (self._hq @ w)
+        gradient[d + 2] = own - share * gradient[d]

@@ -4,6 +4,8 @@ mu(z)      = m + a k(z)' alpha                                         (paper, s
 sigma^2(z) = a - a^2 k(z)' M^-1 k(z)
 grad mu    = a (grad k)' alpha
 grad sigma = -a^2 (grad k)' M^-1 k / sigma          (appendix B, with the factor k that its text lost)
+
+With main effects k is K + b/a sum_j K_j, and the variance before any observation a + b |main|.
 """
 
 from collections.abc import Iterator
@@ -15,12 +17,14 @@ import numpy as np
 
 from vsbo.arrays import Array
 from vsbo.config import KernelName, MeanName
-from vsbo.gp.kernel import augmented, evaluate
+from vsbo.gp.kernel import augmented, evaluate, main_effects
 from vsbo.gp.likelihood import Hyperparameters
 from vsbo.linalg import cholesky, solve_cholesky, solve_lower
 
 #: Least variance of f, as a part of the output scale: the authors' program floors at 1e-10 on standardized y.
 VARIANCE_FLOOR = 1e-10
+#: Noise, as a part of the variance of f, from which on single precision ranks points as double precision does.
+LEAST_NOISE_OF_SINGLE = 1e-4
 #: Numbers in a (points, n) array of one batch: below the 128 kB from which the C library takes fresh, unmapped pages
 #: for every array. At n = 200 and 512 points that halves the time.
 BATCH = 16_000
@@ -46,8 +50,19 @@ class Posterior:
 
     def mean(self, Z: Array) -> Array:
         """mu (k,) at Z (k, d)."""
-        k, _ = evaluate(self.kernel, Z / self.theta.lengthscales, self._right)
-        return self._mean(k)
+        return self._mean(self._correlations(Z / self.theta.lengthscales)[0])
+
+    def _correlations(self, V: Array) -> tuple[Array, Array, Array | None]:
+        """k (k, n) at scaled points V (k, d), h (k, n) of its joint part, and the slopes (m, k, n) of main effects."""
+        k, h = evaluate(self.kernel, V, self._right)
+        if not self.theta.main:
+            return k, h, None
+        at, share = list(self.theta.main), self.theta.mainscale / self.theta.outputscale
+        own, slopes = main_effects(self.kernel, V[:, at], self.U[:, at])
+        own *= share
+        k += own
+        slopes *= share
+        return k, h, slopes
 
     def _mean(self, k: Array) -> Array:
         mu: Array = k @ self.alpha
@@ -55,23 +70,34 @@ class Posterior:
         mu += self.m
         return mu
 
+    def slope(self, Z: Array) -> Array:
+        """Grad mu (k, d) at Z (k, d)."""
+        V = Z / self.theta.lengthscales
+        _, h, own = self._correlations(V)
+        return self._slope(self.alpha, V, h, own)
+
     def deviation_and_slope(self, Z: Array) -> tuple[Array, Array]:
         """sigma (k,) and grad mu (k, d) at Z (k, d): what Grad-IS needs."""
         V = Z / self.theta.lengthscales
-        k, h = evaluate(self.kernel, V, self._right)
-        return self._deviation(self._half(k)), self._slope(h * self.alpha, V)
+        k, h, own = self._correlations(V)
+        return self._deviation(self._half(k)), self._slope(self.alpha, V, h, own)
 
     def predict(self, Z: Array) -> tuple[Array, Array]:
         """mu (k,) and sigma (k,) at Z (k, d)."""
         V = (Z / self.theta.lengthscales).astype(self.U.dtype, copy=False)
         mu, sigma = np.empty(len(Z)), np.empty(len(Z))
         for rows in self.batches(len(Z)):
-            k, _ = evaluate(self.kernel, V[rows], self._right)
+            k, _, _ = self._correlations(V[rows])
             mu[rows], sigma[rows] = self._mean(k), self._deviation(self._half(k))
         return mu, sigma
 
     def rough(self) -> "Posterior":
-        """The same in single precision, for `predict` alone: many points are ranked in half the time."""
+        """The same in single precision, for `predict` alone: many points are ranked in half the time.
+
+        Itself where the noise is too small: then single precision loses the deviation near the data.
+        """
+        if self.theta.noise < LEAST_NOISE_OF_SINGLE * self.theta.variance:
+            return self
         single: dict[str, Any] = {name: getattr(self, name).astype(np.float32) for name in ("U", "L", "alpha")}
         return replace(self, **single)
 
@@ -82,42 +108,43 @@ class Posterior:
     def gradients(self, Z: Array) -> tuple[Array, Array, Array, Array]:
         """mu (k,), sigma (k,), grad mu (k, d), grad sigma (k, d) at Z (k, d)."""
         V = Z / self.theta.lengthscales
-        k, h = evaluate(self.kernel, V, self._right)
+        k, h, own = self._correlations(V)
         mu = self._mean(k)
         half = self._half(k)
         sigma = self._deviation(half)
         solved = solve_lower(self.L, half, transposed=True)
         # d sigma = -(a dk)' M^-1 (a k) / sigma; where the floor holds, sigma is constant.
-        above = np.where(sigma**2 > VARIANCE_FLOOR * self.theta.outputscale, -1.0 / sigma, 0.0)
-        slopes = self._slope(np.vstack([h * self.alpha, h * solved.T]), np.vstack([V, V]))
-        return mu, sigma, slopes[: len(Z)], above[:, None] * slopes[len(Z) :]
+        above = np.where(sigma**2 > VARIANCE_FLOOR * self.theta.variance, -1.0 / sigma, 0.0)
+        return mu, sigma, self._slope(self.alpha, V, h, own), above[:, None] * self._slope(solved.T, V, h, own)
 
     def _half(self, k: Array) -> Array:
         """L^-1 a k' (n, k), for correlations k (k, n)."""
         return solve_lower(self.L, np.multiply(k.T, self.theta.outputscale, order="F"))
 
     def _deviation(self, half: Array) -> Array:
-        a = self.theta.outputscale
-        variance = a - np.vecdot(half.T, half.T)
-        sigma: Array = np.sqrt(np.maximum(variance, VARIANCE_FLOOR * a))
+        before = self.theta.variance
+        variance = before - np.vecdot(half.T, half.T)
+        sigma: Array = np.sqrt(np.maximum(variance, VARIANCE_FLOOR * before))
         return sigma
 
-    def _slope(self, weights: Array, V: Array) -> Array:
-        """sum_i w_i a dk(z, x_i)/dz for weights = w * h (k, n) at scaled points V (k, d): no (k, n, d) tensor."""
+    def _slope(self, w: Array, V: Array, h: Array, own: Array | None) -> Array:
+        """sum_i w_i a dk(z, x_i)/dz (k, d) for w (n,) or (k, n) at scaled points V (k, d): no (k, n, d) tensor."""
+        weights = h * w
         drift: Array = weights @ self.U - weights.sum(axis=1)[:, None] * V
+        if own is not None:
+            drift[:, list(self.theta.main)] += np.vecdot(own, w).T
         drift *= self.theta.outputscale / self.theta.lengthscales
         return drift
 
     def extend(self, x: Array, y: float) -> "Posterior":
         """With one more observation, x (d,) and y: the factor grows by a row, O(n^2)."""
         n = len(self.y)
-        a, s = self.theta.outputscale, self.theta.noise
+        before = self.theta.variance
         u = x / self.theta.lengthscales
-        k, _ = evaluate(self.kernel, u[None, :], self._right)
-        row = self._half(k)[:, 0]
-        corner = a + s - float(row @ row)
+        row = self._half(self._correlations(u[None, :])[0])[:, 0]
+        corner = before + self.theta.noise - float(row @ row)
         X, Y = np.vstack([self.X, x]), np.r_[self.y, y]
-        if corner <= VARIANCE_FLOOR * a:  # a duplicate without noise: only the jitter ladder can help
+        if corner <= VARIANCE_FLOOR * before:  # a duplicate without noise: only the jitter ladder can help
             return condition(X, Y, self.theta, self.kernel, self.mean_name)
         L = np.zeros((n + 1, n + 1), order="F")
         L[:n, :n], L[n, :n], L[n, n] = self.L, row, np.sqrt(corner)
@@ -128,11 +155,13 @@ class Posterior:
 def condition(X: Array, y: Array, theta: Hyperparameters, kernel: KernelName, mean: MeanName = "constant") -> Posterior:
     """The posterior for X (n, d), y (n,) under given hyper-parameters. Raises NumericalError if M is beyond repair."""
     U, n = X / theta.lengthscales, len(X)
-    K, right = np.empty((n, n)), augmented(U)
+    K, right, main = np.empty((n, n)), augmented(U), U[:, list(theta.main)]
     for rows in _batches(n, n):
         K[rows] = evaluate(kernel, U[rows], right)[0]
+        if theta.main:
+            K[rows] += theta.mainscale / theta.outputscale * main_effects(kernel, main[rows], main)[0]
     K *= theta.outputscale
-    np.fill_diagonal(K, theta.outputscale + theta.noise)
+    np.fill_diagonal(K, theta.variance + theta.noise)
     L, _ = cholesky(K)
     m, alpha = _weights(L, y, mean)
     return Posterior(theta=theta, kernel=kernel, mean_name=mean, X=X, y=y, U=U, L=L, alpha=alpha, m=m)

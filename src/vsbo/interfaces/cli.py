@@ -55,17 +55,27 @@ _VALUES: dict[str, Any] = {"ignore_unknown_options": True}
 @cli.command()
 @click.argument("file", metavar="STUDY.TOML", type=click.Path(path_type=Path))
 @click.option("--workers", type=click.IntRange(min=1), help="Evaluations at a time (default: study.workers).")
+@click.option(
+    "--dask", metavar="ADDRESS", help="Evaluate on a Dask cluster: the address, or the file, of its scheduler."
+)
 @click.option("--budget", type=click.IntRange(min=1), help="Evaluations to come to (default: study.budget).")
 @_name
 @_json
 @click.pass_context
 def run(
-    ctx: click.Context, file: Path, workers: int | None, budget: int | None, name: str | None, as_json: bool
+    ctx: click.Context,
+    file: Path,
+    workers: int | None,
+    dask: str | None,
+    budget: int | None,
+    name: str | None,
+    as_json: bool,
 ) -> None:
     """Evaluate until the budget is spent; begins a study, or goes on with it.
 
     The budget counts what the study has already, so the same command finishes a job that was interrupted. Ctrl-C stops
-    it, and running commands; nothing that was told is lost.
+    it, and running commands; nothing that was told is lost. On a Dask cluster there are by default as many evaluations
+    at a time as it has threads.
     """
     from vsbo.interfaces import display
     from vsbo.interfaces.study_file import read_study_file
@@ -74,16 +84,17 @@ def run(
         raise InputError(f"run takes a study.toml, which says what to run; got {file}")
     described = read_study_file(file).named(name)
     budget = budget or described.budget
-    workers = workers or described.workers
+    if dask is None:
+        workers = workers or described.workers
     if described.objective is None:
         raise InputError(f"{file}: [objective] is missing: run needs one (ask and tell do not)")
     if budget is None:
         raise InputError(f"{file}: study.budget is missing; set it, or give --budget")
-    with _opened(described) as study, _signals() as caught:
-        line = display.ProgressLine(study, budget, workers)
+    with _opened(described) as study, _signals() as caught, _cluster(dask) as client:
+        line = display.ProgressLine(study, budget, workers or max(1, sum(client.nthreads().values())))
         with display.stdout_for_data() if as_json else contextlib.nullcontext(), line.shown():
             try:
-                outcome = _evaluate(described, study, budget, workers, line.update)
+                outcome = _evaluate(described, study, budget, workers, client, line.update)
             except ObjectiveError as error:
                 raise ObjectiveError(
                     f"{error} (these failures are kept; to begin anew once the objective is mended, remove "
@@ -98,8 +109,25 @@ def run(
         ctx.exit(128 + (caught[0] if caught else signal.SIGINT))
 
 
+@contextlib.contextmanager
+def _cluster(address: str | None) -> Iterator[Any]:
+    """A client of a Dask cluster; None without an address."""
+    if address is None:
+        yield None
+        return
+    from vsbo.interfaces.dask import connect
+
+    with connect(address) as client:
+        yield client
+
+
 def _evaluate(
-    file: "StudyFile", study: "Study", budget: int, workers: int, callback: "Callable[[Progress], None]"
+    file: "StudyFile",
+    study: "Study",
+    budget: int,
+    workers: int | None,
+    client: Any,
+    callback: "Callable[[Progress], None]",
 ) -> "Outcome":
     from concurrent.futures import ThreadPoolExecutor
 
@@ -109,10 +137,19 @@ def _evaluate(
     if not isinstance(objective, Command):
         if objective is None:
             raise InputError(f"{file.path}: [objective] is missing")
+        f = objective.load()  # on a cluster, too: what is wrong with it is best said here
         return study.run(
-            objective.load(), budget, workers=workers, timeout=file.timeout, stop=file.stop, callback=callback
+            f if client is None else objective,
+            budget,
+            workers=workers,
+            executor=client,
+            timeout=file.timeout,
+            stop=file.stop,
+            callback=callback,
         )
     objective.prepare(f"study {file.name!r} in {os.path.relpath(file.file, objective.runs)}")
+    if client is not None:  # each command has the timeout itself, wherever it runs
+        return study.run(objective, budget, workers=workers, executor=client, stop=file.stop, callback=callback)
     # A thread waits for each command, which is a process already, and has the timeout itself.
     with ThreadPoolExecutor(workers, thread_name_prefix="vsbo-command") as threads:
         try:

@@ -157,7 +157,7 @@ def study_data(study: Study) -> dict[str, Any]:
         "failed": sum(trial.status == "failed" for trial in trials),
         "pending": [trial.number for trial in trials if trial.status == "pending"],
         "best": None if best is None else trial_data(best),
-        "selected": [study.space.names[j] for j in study.state.active],
+        "selected": [study.space.names[j] for j in study.state.selected],
         "progress": [{"number": t.number, "value": t.y} for t in _improvements(finished, study.direction)],
         "failures": [{"number": t.number, "reason": t.reason} for t in finished if t.status == "failed"],
         "convergence": _best_so_far(finished, study.direction),

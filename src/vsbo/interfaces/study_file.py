@@ -39,6 +39,7 @@ import difflib
 import importlib
 import json
 import os
+import platform
 import re
 import sys
 import tomllib
@@ -58,6 +59,7 @@ from vsbo.space import Choice, Fixed, Integer, Real, Space, Variable
 from vsbo.state import Direction
 from vsbo.stopping import NegligibleGain, Patience, Rule, Target, WallClock
 from vsbo.study import DEFAULT_NAME, Study
+from vsbo.workers import NotStarted
 
 T = TypeVar("T")
 Check = Callable[[str, Any], T]
@@ -69,6 +71,14 @@ class PythonFunction:
 
     name: str
     folder: Path
+
+    def __call__(self, argument: Any) -> Any:
+        """Import it where it is to be evaluated, and evaluate: how it reaches the workers of a cluster."""
+        try:
+            f = self.load()
+        except InputError as error:
+            raise NotStarted(f"on the worker {platform.node()}: {error}") from None
+        return f(argument)
 
     def load(self) -> Callable[[Any], Any]:
         """Import it. The folder stays on the path: processes that evaluate look there, too."""

@@ -1,0 +1,5 @@
+"""As OptunaHub loads it."""
+
+from .sampler import VSBOImportanceEvaluator, VSBOSampler
+
+__all__ = ["VSBOImportanceEvaluator", "VSBOSampler"]
