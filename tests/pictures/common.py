@@ -15,6 +15,7 @@ SPACE = vsbo.Space(
         "mode": vsbo.Fixed("fast"),
     }
 )
+#: The default, but for shorter periods.
 SMALL = vsbo.Config(n_initial=6, select_every=8)
 
 
@@ -27,8 +28,8 @@ def loss(params):
     )
 
 
-def mixed(path, budget=30):
-    study = vsbo.Study.open(path, SPACE, seed=1, config=SMALL)
+def mixed(path, budget=30, config=SMALL):
+    study = vsbo.Study.open(path, SPACE, seed=1, config=config)
     study.run(loss, budget)
     return study
 

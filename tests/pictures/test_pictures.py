@@ -9,9 +9,10 @@ from matplotlib.figure import Figure
 
 import vsbo
 from tests.pictures.common import HOSTILE, POOR, mixed, poor
+from vsbo.explain import choices_of
 from vsbo.interfaces.cli import _main
 from vsbo.models import posterior_of
-from vsbo.pictures import PICTURES
+from vsbo.pictures import PICTURES, views
 from vsbo.pictures.views import Model, parallel, selected
 
 
@@ -114,11 +115,57 @@ def test_parallel_has_the_best_trials(study):
     assert sorted(view.values) == sorted(t.y for t in study.trials if t.status == "done")[:5]
 
 
-def test_the_raster_is_what_was_selected(study):
+def of_column(view, values, k):
+    return {name: row[k] for name, row in zip(view.names, values, strict=True)}
+
+
+def test_the_raster_is_what_had_main_effects(study):
+    view, fits = selected(study.state, 100), choices_of(study.state)
+    assert view.title == "Variables with a main effect of their own"
+    assert view.at == (*(fit.n for fit in fits), 40)
+    for k, fit in enumerate(fits):
+        names = {study.space.names[j] for j in fit.variables}
+        assert {name for name, cell in of_column(view, view.cells, k).items() if cell} == names
+    often = [sum(row) for row in view.cells]
+    assert often == sorted(often, reverse=True)
+    assert selected(study.state, 3).names == view.names[:3]
+    assert selected(study.state, 3).hidden == len(view.names) - 3
+
+
+def test_many_fits_share_a_column(study, monkeypatch):
+    fine = np.array(selected(study.state, 100).cells)
+    monkeypatch.setattr(views, "MOST_COLUMNS", 10)
     view = selected(study.state, 100)
-    for i, event in enumerate(study.state.selections):
-        names = {study.space.names[j] for j in event.active}
-        assert {name for name, cells in zip(view.names, view.cells, strict=True) if cells[i]} == names
+    size = -(-fine.shape[1] // 10)
+    assert len(view.at) - 1 <= 10
+    for k, cells in enumerate(np.array(view.cells).T):
+        np.testing.assert_allclose(cells, fine[:, k * size : (k + 1) * size].mean(axis=1))
+
+
+def test_importance_over_time_is_each_fits_part_of_the_distance(study):
+    view, fits = views.importance_over_time(study.state, 4), choices_of(study.state)
+    assert len(view.names) == 4
+    for k, fit in enumerate(fits):
+        parts = fit.scales**-2.0 / np.sum(fit.scales**-2.0)
+        for name, score in of_column(view, view.scores, k).items():
+            assert score == pytest.approx(parts[study.space.names.index(name)])
+
+
+def test_the_raster_is_what_was_selected(tmp_path):
+    config = vsbo.Config.paper(n_initial=6, select_every=8, n_importance=200, n_raw=64, n_restarts=2)
+    with mixed(tmp_path / "study.db", 40, config) as study:
+        view, over_time, events = selected(study.state, 100), views.importance_over_time(study.state, 100), []
+        for k, event in enumerate(study.state.selections):
+            names = {study.space.names[j] for j in event.active}
+            assert {name for name, cell in of_column(view, view.cells, k).items() if cell} == names
+            parts = event.scores / event.scores.sum()
+            for name, score in of_column(over_time, over_time.scores, k).items():
+                assert score == pytest.approx(parts[study.space.names.index(name)])
+            events.append(event.n)
+        assert view.title == "Selected variables"
+        assert view.at == (*events, 40)
+        assert len(events) >= 3
+        assert all(drawn(study, name).axison for name in PICTURES)
 
 
 def test_wrong_arguments_are_named(study):

@@ -214,7 +214,7 @@ def print_study(data: dict[str, Any], *, everything: bool = False, more: str = "
         rows.insert(3, ("convergence", f"{start} {sparkline(data['convergence'])} {end}"))
     print_rows(rows)
     if best is not None:
-        # Those that the search works on come first: they are why it is the best.
+        # Those that the search has picked out come first: they are why it is the best.
         names = [*data["selected"], *(name for name in best["params"] if name not in data["selected"])]
         first = names if everything else names[:shown]
         out.print("\nbest point")
@@ -246,7 +246,7 @@ def print_rows(rows: list[tuple[str, str]]) -> None:
 
 
 def print_importance(data: dict[str, Any], *, top: int) -> None:
-    """A table with bars; * marks the variables that the search works on now."""
+    """A table with bars; * marks the variables that are picked out now."""
     out = console()
     if data["note"]:
         out.print(f"nothing is known yet: {data['note']}")
@@ -276,7 +276,7 @@ def print_importance(data: dict[str, Any], *, top: int) -> None:
         out.print(f"... and {len(rest)} more, each with {100 * max(one['high'] for one in rest):.1f} % at most: --all")
     out.print(
         "share: of the variation of the value over the whole space, interactions included\n"
-        "effect: the probability that it has one; * the search works on it now"
+        "effect: the probability that it has one; * picked out now"
     )
 
 

@@ -18,6 +18,7 @@ from vsbo.interfaces.template import as_text
 from vsbo.pictures import views
 from vsbo.pictures.views import NINETY, NothingYet
 from vsbo.space import Choice, Space
+from vsbo.state import State
 from vsbo.study import Study
 
 #: Variables in the picture of importance, in that of the selections, over time and along the best trials; slices.
@@ -41,7 +42,7 @@ def page_data(
     return {
         "study": study.name,
         "summary": f"{study.direction}, {plural(state.D, 'variable')}; {plural(done + failed, 'evaluation')}, "
-        f"of which {failed} failed; {pending} pending; {len(state.active)} variables in use",
+        f"of which {failed} failed; {pending} pending; {_chosen(state)}",
         "done": done,
         "failed": failed,
         "convergence": _view(lambda: asdict(views.convergence(state))),
@@ -59,6 +60,13 @@ def page_data(
         "failures": _failures(study),
         "repeat": _repeat(study, whole=most is None),
     }
+
+
+def _chosen(state: State) -> str:
+    """What is picked out, in words."""
+    if state.theta is not None and state.theta.main:
+        return f"{plural(len(state.selected), 'variable')} with a main effect"
+    return f"{plural(len(state.active), 'variable')} in use"
 
 
 def as_json(data: Any) -> str:
@@ -129,8 +137,9 @@ def _parallel(study: Study, importance: Importance) -> dict[str, Any]:
 
 def _seconds(history: History) -> str:
     spent = history.seconds
+    selections = f"selections {duration(spent.selection)}, " if spent.selection else ""
     own = (
-        f"vsbo itself took {duration(spent.own)}: selections {duration(spent.selection)}, "
+        f"vsbo itself took {duration(spent.own)}: {selections}"
         f"fits {duration(spent.fit)}, the rest of asking {duration(spent.acquisition)}."
     )
     return own + ("" if spent.evaluation is None else f" The evaluations took {duration(spent.evaluation)}, summed up.")

@@ -12,6 +12,8 @@ BLUE, ORANGE, GREEN, RED, GREY = "#0072b2", "#e69f00", "#009e73", "#d55e00", "#8
 CYCLE = (BLUE, ORANGE, GREEN, RED, "#cc79a7", "#56b4e9", "#b8a800", "#444444")
 #: Characters of a name that are shown.
 LONGEST = 28
+#: Columns of a raster that are told apart by lines between them.
+FEW = 40
 
 
 def label(text: str) -> str:
@@ -51,30 +53,32 @@ def importance(ax: Any, found: Importance, top: int) -> None:
     ax.set_yticks(range(len(shown)), [label(one.name) + (" *" if one.selected else "") for one in shown])
     ax.set_ylim(len(shown) - 0.5, -0.5)
     ax.set_xlim(0.0, min(1.0, 1.05 * max([one.high for one in shown] + [0.01])))
-    ax.set(xlabel="share of the variation, with 90 % interval (* in use now)", title="Importance")
+    ax.set(xlabel="share of the variation, with 90 % interval (* picked out now)", title="Importance")
     ax.grid(axis="x", alpha=0.3)
 
 
 def importance_over_time(ax: Any, view: OverTime) -> None:
     """A line a variable."""
+    size = 4 if len(view.at) <= FEW else 0
     for i, (name, scores) in enumerate(zip(view.names, view.scores, strict=True)):
-        ax.plot(view.at, scores, "o-", color=CYCLE[i % len(CYCLE)], label=label(name), markersize=4)
-    ax.set(xlabel="evaluations", ylabel="part of the selection's scores", title="Importance over time")
+        ax.plot(view.at, scores, "o-", color=CYCLE[i % len(CYCLE)], label=label(name), markersize=size)
+    ax.set(xlabel="evaluations", ylabel=view.unit, title="Importance over time")
     ax.set_ylim(bottom=0.0)
     ax.legend(fontsize="small", ncols=2)
 
 
 def selected(ax: Any, view: Raster) -> None:
-    """A row a variable, a column a selection, filled while it was selected."""
+    """A row a variable, a column a choice, filled while it was chosen."""
     edges = np.arange(len(view.names) + 1) - 0.5
     cells = np.array(view.cells, dtype=float)
-    ax.pcolormesh(view.at, edges, np.where(cells > 0.0, 1.0, np.nan), cmap="Blues", vmin=0.0, vmax=1.4)
-    for at in view.at[:-1]:
-        ax.axvline(at, color="white", linewidth=0.8)
+    ax.pcolormesh(view.at, edges, np.where(cells > 0.0, cells, np.nan), cmap="Blues", vmin=0.0, vmax=1.4)
+    if len(view.at) <= FEW:
+        for at in view.at[:-1]:
+            ax.axvline(at, color="white", linewidth=0.8)
     ax.set_yticks(range(len(view.names)), [label(name) for name in view.names], fontsize="small")
     ax.set_ylim(len(view.names) - 0.5, -0.5)
-    more = f" ({view.hidden} more, selected less often)" if view.hidden else ""
-    ax.set(xlabel="evaluations", title=f"Selected variables{more}")
+    more = f" ({view.hidden} more, chosen less often)" if view.hidden else ""
+    ax.set(xlabel="evaluations", title=f"{view.title}{more}")
 
 
 def effect(ax: Any, view: Slice) -> None:

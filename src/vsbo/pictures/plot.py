@@ -39,7 +39,7 @@ class Plot:
         return _drawn(show, ax)
 
     def importance_over_time(self, top: int = 8, *, ax: Any = None) -> Any:
-        """The scores of the `top` variables at each selection, as the search saw them then."""
+        """The scores of the `top` variables at each choice of variables, as the search saw them then."""
         top = _positive("top", top)
 
         def show(ax: Any, draw: Any) -> None:
@@ -48,7 +48,7 @@ class Plot:
         return _drawn(show, ax)
 
     def selected(self, top: int = 40, *, ax: Any = None) -> Any:
-        """Which variables were selected when, of the `top` that were so most often."""
+        """Which variables were chosen when, of the `top` that were so most often."""
         top = _positive("top", top)
 
         def show(ax: Any, draw: Any) -> None:

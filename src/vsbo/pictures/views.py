@@ -13,17 +13,19 @@ import numpy as np
 from vsbo.arrays import Array
 from vsbo.data import standardize
 from vsbo.errors import InputError, NumericalError
-from vsbo.explain import History, Importance
+from vsbo.explain import Chosen, History, Importance, choices_of
 from vsbo.gp import Posterior
 from vsbo.linalg import single_thread
 from vsbo.models import posterior_of
 from vsbo.space import Choice
-from vsbo.state import Evaluation, State
+from vsbo.state import Evaluation, Selected, State
 
 #: A normal value lies within so many deviations in 90 of 100 cases.
 NINETY = 1.6448536269514722
 #: Positions along a slice, and along each side of a contour.
 FINE, COARSE = 81, 31
+#: Columns of a picture over time.
+MOST_COLUMNS = 120
 
 
 class NothingYet(Exception):  # noqa: N818 - not an error: there is just nothing to show
@@ -112,56 +114,103 @@ def convergence(state: State) -> Convergence:
 
 @dataclass(frozen=True)
 class OverTime:
-    """The search's own scores at each selection, as parts of their sum. at: evaluations then; scores (names, at)."""
+    """The search's own scores at each choice of variables, as parts of their sum. at: evaluations then.
 
-    at: tuple[int, ...]
-    names: tuple[str, ...]
-    scores: tuple[tuple[float, ...], ...]
-
-
-def importance_over_time(state: State, top: int) -> OverTime:
-    """Of the `top` variables with the largest scores on average."""
-    known = [s for s in state.selections if len(s.scores) == state.D and np.isfinite(s.scores).all()]
-    scores = np.array([np.maximum(s.scores, 0.0) for s in known]).reshape(-1, state.D)
-    useful = scores.sum(axis=1) > 0.0
-    if not useful.any():
-        done_of(state)
-        raise NothingYet("there was no selection yet")
-    parts = scores[useful] / scores[useful].sum(axis=1, keepdims=True)
-    at = tuple(s.n for s, good in zip(known, useful, strict=True) if good)
-    leading = np.argsort(-parts.mean(axis=0), kind="stable")[:top]
-    return OverTime(at, tuple(state.space.names[j] for j in leading), tuple(tuple(parts[:, j]) for j in leading))
-
-
-@dataclass(frozen=True)
-class Raster:
-    """Which variables were selected when. at: evaluations at each selection, and now; cells (names, at - 1).
-
-    hidden: variables that were selected, too, and are left out: those selected least often.
+    scores (names, at); unit: what they are.
     """
 
     at: tuple[int, ...]
     names: tuple[str, ...]
-    cells: tuple[tuple[bool, ...], ...]
+    scores: tuple[tuple[float, ...], ...]
+    unit: str
+
+
+def importance_over_time(state: State, top: int) -> OverTime:
+    """Of the `top` variables with the largest scores on average.
+
+    Scores: a selection's own; of a fit with main effects 1 / l^2, the weight of a variable in the model's squared
+    distance. Of many fits, averages over a few at a time.
+    """
+    choices = choices_of(state)
+    scores = np.array([_scores(state, choice) for choice in choices]).reshape(-1, state.D)
+    useful = scores.sum(axis=1) > 0.0
+    if not useful.any():
+        raise _no_choice(state)
+    parts = scores[useful] / scores[useful].sum(axis=1, keepdims=True)
+    at, parts = _binned([choice.n for choice, good in zip(choices, useful, strict=True) if good], parts)
+    leading = np.argsort(-parts.mean(axis=0), kind="stable")[:top]
+    return OverTime(
+        at,
+        tuple(state.space.names[j] for j in leading),
+        tuple(_plain(parts[:, j]) for j in leading),
+        "weight in the model's distance" if choices[0].scales is not None else "part of the selection's scores",
+    )
+
+
+def _scores(state: State, choice: Chosen) -> Array:
+    """(D,), zero where nothing is known."""
+    scores = np.zeros(state.D)
+    if choice.scales is not None:
+        scores[list(state.active)] = choice.scales**-2.0
+    elif isinstance(choice.event, Selected) and len(choice.event.scores) == state.D:
+        scores = np.maximum(choice.event.scores, 0.0)
+    return scores if np.isfinite(scores).all() else np.zeros(state.D)
+
+
+def _no_choice(state: State) -> NothingYet:
+    """Why no variables were chosen."""
+    done_of(state)
+    if not standardize(state.data.values).any():
+        return NothingYet("all values are equal: nothing tells the variables apart")
+    if state.config.selection == "fixed" and not state.config.main_effects:
+        return NothingYet("this method treats all variables alike: it chooses none")
+    return NothingYet(f"no variables were chosen yet, after {len(state.finished)} evaluations")
+
+
+def _binned(at: Sequence[int], rows: Array) -> tuple[tuple[int, ...], Array]:
+    """Averages (k, D) of consecutive rows (m, D), and where each begins: no more than MOST_COLUMNS, and no two at the
+    same number of evaluations (several workers may ask before one of them tells).
+    """
+    known, place = np.unique(at, return_inverse=True)
+    place //= -(-len(known) // MOST_COLUMNS)
+    first = np.searchsorted(place, np.arange(place[-1] + 1))
+    counts = np.diff([*first, len(rows)])
+    return tuple(at[i] for i in first), np.add.reduceat(rows, first, axis=0) / counts[:, None]
+
+
+@dataclass(frozen=True)
+class Raster:
+    """Which variables were chosen when. at: evaluations at each choice, and now; cells (names, at - 1): 1 where a
+    variable was chosen, 0 where not, and of several choices in one column the part that chose it.
+
+    hidden: variables that were chosen, too, and are left out: those chosen least often. title: what a choice is.
+    """
+
+    at: tuple[int, ...]
+    names: tuple[str, ...]
+    cells: tuple[tuple[float, ...], ...]
     hidden: int
+    title: str
 
 
 def selected(state: State, top: int) -> Raster:
-    """Of the `top` variables selected most often, the most often first."""
-    events = state.selections
-    if not events:
-        done_of(state)
-        raise NothingYet("there was no selection yet")
-    chosen = np.zeros((state.D, len(events)), dtype=bool)
-    for i, event in enumerate(events):
-        chosen[list(event.active), i] = True
-    often = chosen.sum(axis=1)
-    first = np.argmax(chosen, axis=1)
-    order = [j for j in np.lexsort((first, -often)) if often[j]]
-    at = (*(event.n for event in events), max(len(state.finished), events[-1].n + 1))
-    names = tuple(state.space.names[j] for j in order[:top])
-    cells = tuple(tuple(map(bool, chosen[j])) for j in order[:top])
-    return Raster(at, names, cells, max(0, len(order) - top))
+    """Of the `top` variables chosen most often, the most often first."""
+    choices = choices_of(state)
+    if not choices:
+        raise _no_choice(state)
+    chosen = np.zeros((len(choices), state.D))
+    for i, choice in enumerate(choices):
+        chosen[i, list(choice.variables)] = 1.0
+    often, start = chosen.sum(axis=0), np.argmax(chosen, axis=0)
+    order = [j for j in np.lexsort((start, -often)) if often[j]]
+    at, cells = _binned([choice.n for choice in choices], chosen)
+    return Raster(
+        (*at, max(len(state.finished), choices[-1].n + 1)),
+        tuple(state.space.names[j] for j in order[:top]),
+        tuple(_plain(cells[:, j]) for j in order[:top]),
+        max(0, len(order) - top),
+        "Selected variables" if choices[0].scales is None else "Variables with a main effect of their own",
+    )
 
 
 # ------------------------------------------------------------------------------------------------------- the model

@@ -104,8 +104,8 @@ function showConvergence(place, width, view) {
 
 function showOverTime(place, width, view) {
   lines(place, width, [view.at, ...view.scores], view.names.map((name, i) => (
-    { label: short(name), stroke: COLORS[i % COLORS.length], width: 2, points: { show: true, size: 6 } })), "evaluations");
-  place.append(make("p", { class: "note" }, "Part of the scores of each selection, as the search saw them then."));
+    { label: short(name), stroke: COLORS[i % COLORS.length], width: 2, points: { show: view.at.length < 40, size: 6 } })), "evaluations");
+  place.append(make("p", { class: "note" }, `The ${view.unit}, as the search saw it then.`));
 }
 
 function showImportance(place, width, view) {
@@ -124,26 +124,30 @@ function showImportance(place, width, view) {
       make("line", { x1: at(r.low), x2: at(r.high), y1: y, y2: y, stroke: color, "stroke-width": 3 }),
       make("circle", { cx: at(r.share), cy: y, r: 4.5, fill: color })));
   });
-  place.append(svg, make("p", { class: "note" }, "* the search works on it now; grey: no effect is shown yet."));
+  place.append(svg, make("p", { class: "note" }, "* picked out now; grey: no effect is shown yet."));
 }
 
 function showSelected(place, width, view) {
   const left = Math.min(170, 0.35 * width), right = width - 10, row = 17, top = 5, bottom = top + row * view.names.length;
   const first = view.at[0], last = view.at[view.at.length - 1];
   const at = (n) => left + ((right - left) * (n - first)) / (last - first);
-  const svg = canvas(width, bottom + 38, "selected variables over evaluations");
+  const svg = canvas(width, bottom + 38, view.title), gap = view.at.length < 40 ? 0.5 : 0;
+  byId("selected-title").textContent = view.title;
   frame(svg, { at, marks: ticks(first, last).map((t) => [t, brief(t)]) }, { at: () => 0, marks: [] }, left, right, top, bottom, "evaluations");
   view.names.forEach((name, i) => {
     svg.append(make("text", { x: left - 6, y: top + row * (i + 0.5) + 4, "text-anchor": "end" }, short(name, Math.floor(left / 8))));
-    view.cells[i].forEach((on, k) => {
-      if (!on) return;
+    // Neighbours that are alike are one box.
+    const cells = view.cells[i];
+    for (let k = 0, end; k < cells.length; k = end) {
+      for (end = k + 1; !gap && end < cells.length && cells[end] === cells[k];) end++;
+      if (!cells[k]) continue;
       const x = at(view.at[k]);
-      svg.append(make("rect", { x: x + 0.5, y: top + row * i + 1, width: Math.max(1, at(view.at[k + 1]) - x - 1), height: row - 2, fill: css("--blue") },
-        make("title", {}, `${name}: evaluations ${view.at[k]} to ${view.at[k + 1]}`)));
-    });
+      svg.append(make("rect", { x: x + gap, y: top + row * i + 1, width: Math.max(0.5, at(view.at[end]) - x - 2 * gap), height: row - 2, fill: css("--blue"), opacity: 0.15 + 0.85 * cells[k] },
+        make("title", {}, `${name}: evaluations ${view.at[k]} to ${view.at[end]}` + (cells[k] < 1 ? `, in ${percent(cells[k])} of the fits` : ""))));
+    }
   });
   place.append(svg);
-  if (view.hidden) place.append(make("p", { class: "note" }, `${view.hidden} more were selected less often.`));
+  if (view.hidden) place.append(make("p", { class: "note" }, `${view.hidden} more were chosen less often.`));
 }
 
 function showSlice(place, width, view) {
@@ -238,7 +242,7 @@ const COLUMNS = [
   ["90 % interval", "high", (r) => r.high, (_, r) => `${percent(r.low)} – ${percent(r.high)}`],
   ["effect", "probability", (r) => r.probability, percent], ["near the best", "local", (r) => r.local_share, percent],
   ["direction", "direction", (r) => (r.important ? r.direction : ""), String],
-  ["selected", "times", (r) => r.times_selected, (n, r) => `${n}×` + (r.selected ? " *" : "")],
+  ["chosen", "times", (r) => r.times_selected, (n, r) => `${n}×` + (r.selected ? " *" : "")],
   ["best value", "best", (r) => r.best, (v) => (v === null ? "" : String(v))], ["range", "range", (r) => r.range, String],
 ];
 const TEXT = ["name", "direction", "best", "range"];
