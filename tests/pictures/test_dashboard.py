@@ -116,16 +116,19 @@ def test_a_large_study_is_sent_small_and_soon(tmp_path):
         for x in rng.random((1000, 1000)):
             study.add(x, float(x[0] + x[1] ** 2))
     with dashboard(path) as address:
+        seconds = []
+        for _ in range(3):  # the first is that of a server which has just begun; other programs may disturb one
+            began = time.perf_counter()
+            httpx.get(address)
+            with events(address) as views:
+                next(views)
+            seconds.append(time.perf_counter() - began)
         sizes = []
-        with events(address) as views:  # opens the study: the file is read once
+        with events(address) as views:
             for data, size in views:
                 sizes.append(size)
                 if data["importance"]:
                     break
-        began = time.perf_counter()
-        httpx.get(address)
-        with events(address) as views:
-            next(views)
-        seconds = time.perf_counter() - began
     assert max(sizes) < 500_000
-    assert seconds < 1.0
+    assert min(seconds) < 1.0
+    assert len(data["variables"]) == 50

@@ -11,6 +11,7 @@ import pytest
 
 import vsbo
 from tests.pictures.common import HOSTILE, POOR, mixed, poor
+from vsbo.interfaces import page_data
 from vsbo.interfaces.cli import _main
 from vsbo.interfaces.report import report_html
 
@@ -97,6 +98,17 @@ def test_a_study_with_nothing_to_show_says_so(tmp_path, kind):
     assert POOR[kind][1] in said
     assert data["slices"]["note"]
     assert data["importance"]["note"]
+
+
+def test_of_many_points_the_best_and_some_are_shown(study, monkeypatch):
+    every = Page(report_html(study)).data
+    monkeypatch.setattr(page_data, "MOST_POINTS", 10)
+    few = Page(report_html(study)).data
+    best = float(f"{study.best.y:.6g}")
+    for all_of_it, some in zip([*every["slices"], every["contour"]], [*few["slices"], few["contour"]], strict=True):
+        assert len(some["points"]) <= 10 < len(all_of_it["points"])
+        assert all(point in all_of_it["points"] for point in some["points"])
+        assert min(point[-1] for point in some["points"]) == best
 
 
 @pytest.mark.slow

@@ -6,8 +6,6 @@ none; but in each fit the few with the shortest length-scales so far get a main 
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from vsbo.arrays import Array
 from vsbo.state import Added, Failed, Fitted, Selected, State, Told
 
@@ -31,7 +29,7 @@ def choices_of(state: State) -> tuple[Chosen, ...]:
     if state.config.selection != "fixed":
         return tuple(Chosen(event, event.n, event.active) for event in state.selections)
     found: list[Chosen] = []
-    before: Fitted | None = None
+    scales: Array | None = None
     n = 0
     for event in state.log:
         match event:
@@ -39,8 +37,8 @@ def choices_of(state: State) -> tuple[Chosen, ...]:
                 n += 1
             case Fitted():
                 # Length-scales that are all equal, as where all values are, tell no variable from another.
-                if before is not None and event.theta.main and np.ptp(before.theta.lengthscales) > 0.0:
+                if scales is not None and event.theta.main and (scales != scales[0]).any():
                     variables = tuple(state.active[column] for column in event.theta.main)
-                    found.append(Chosen(event, n, variables, before.theta.lengthscales))
-                before = event
+                    found.append(Chosen(event, n, variables, scales))
+                scales = event.theta.lengthscales
     return tuple(found)

@@ -99,6 +99,8 @@ class Studies:
             raise InputError(f"{path} has no study yet")
         if first is not None and first not in names:
             raise InputError(f"{path} has no study {first!r}; it has: {', '.join(map(repr, names))}")
+        # Now, not when the first browser asks: reading a large study takes a second.
+        self.latest(self._opened(first or names[0]), None)
 
     def names(self) -> tuple[str, ...]:
         """All there are now."""
@@ -113,8 +115,9 @@ class Studies:
         """Of a study; of the first one if none is named; None if there is none of that name."""
         names = self.names()
         name = (self._first or names[0]) if name is None else name
-        if name not in names:
-            return None
+        return self._opened(name) if name in names else None
+
+    def _opened(self, name: str) -> Watch:
         with self._lock:
             if name not in self._open:
                 if len(self._open) >= OPEN:

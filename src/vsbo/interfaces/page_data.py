@@ -3,7 +3,7 @@
 import json
 import platform
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import Any
 
@@ -27,18 +27,33 @@ BARS, ROWS, LINES, SLICES = 20, 30, 8, 6
 BEST, FAILURES, REASON = 20, 20, 500
 #: Variables of the best point that are shown beside its value.
 POINT = 12
+#: Evaluations in a slice or a contour: of more, the best of them and others, evenly over time.
+MOST_POINTS = 400
 
 
-def page_data(
-    study: Study, importance: Importance | None, history: History | None, most: int | None = None
-) -> dict[str, Any]:
-    """All that the page shows. importance, history: None while they are being computed. most: variables in the table,
-    the most important ones; None for all.
+@dataclass(frozen=True)
+class Explained:
+    """What takes seconds to compute in a large study. model: slices and contour, as the page shows them."""
+
+    importance: Importance
+    history: History
+    model: dict[str, Any]
+
+
+def explained(study: Study) -> Explained:
+    """All that is known by now."""
+    importance = study.importance()
+    return Explained(importance, study.history(), _model(study.state, importance))
+
+
+def page_data(study: Study, known: Explained | None, most: int | None = None) -> dict[str, Any]:
+    """All that the page shows. known: None while it is being computed. most: variables in the table, the most important
+    ones; None for all.
     """
+    importance, history = (None, None) if known is None else (known.importance, known.history)
     state = study.state
     statuses = [one.status for one in state.evaluations]
     done, failed, pending = (statuses.count(status) for status in ("done", "failed", "pending"))
-    model = _model(study, importance)
     return {
         "study": study.name,
         "summary": f"{study.direction}, {plural(state.D, 'variable')}; {plural(done + failed, 'evaluation')}, "
@@ -49,7 +64,7 @@ def page_data(
         "importance": None if importance is None else _importance(importance),
         "over_time": _view(lambda: asdict(views.importance_over_time(state, LINES))),
         "selected": _view(lambda: asdict(views.selected(state, ROWS))),
-        **model,
+        **({"slices": None, "contour": None} if known is None else known.model),
         "predictions": None if history is None else _predictions(history),
         "parallel": None if importance is None else _view(lambda: _parallel(study, importance)),
         "story": [] if history is None else list(history.sentences),
@@ -103,18 +118,27 @@ def _importance(importance: Importance) -> dict[str, Any]:
     return {"rows": [{key: getattr(one, key) for key in keys} for one in importance.ranked[:BARS]]}
 
 
-def _model(study: Study, importance: Importance | None) -> dict[str, Any]:
-    if importance is None:
-        return {"slices": None, "contour": None}
+def _model(state: State, importance: Importance) -> dict[str, Any]:
     try:
-        model = views.Model(study.state)
+        model = views.Model(state)
     except NothingYet as why:
         note = {"note": _sentence(str(why))}
         return {"slices": note, "contour": note}
     leading = model.leading(importance, SLICES)
     one = {"note": "The model has one variable only."}
-    contour = asdict(model.contour(leading[0], leading[1])) if len(leading) > 1 else one
-    return {"slices": [asdict(model.slice(j)) for j in leading], "contour": contour}
+    sign = views.sign_of(state)
+    contour = _fewer(asdict(model.contour(leading[0], leading[1])), sign) if len(leading) > 1 else one
+    return {"slices": [_fewer(asdict(model.slice(j)), sign) for j in leading], "contour": contour}
+
+
+def _fewer(view: dict[str, Any], sign: float) -> dict[str, Any]:
+    """With MOST_POINTS at most: the page is to stay small. A point's value comes last; times sign, more is better."""
+    points = view["points"]
+    if len(points) <= MOST_POINTS:
+        return view
+    best = sorted(range(len(points)), key=lambda i: -sign * points[i][-1])[: MOST_POINTS // 2]
+    evenly = range(0, len(points), -(-2 * len(points) // MOST_POINTS))
+    return {**view, "points": [points[i] for i in sorted({*best, *evenly})]}
 
 
 def _predictions(history: History) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import base64
 import hashlib
 from importlib.resources import files
 
-from vsbo.interfaces.page_data import as_json, page_data
+from vsbo.interfaces.page_data import as_json, explained, page_data
 from vsbo.study import Study
 
 
@@ -15,7 +15,7 @@ def part(name: str) -> str:
 
 def report_html(study: Study) -> str:
     """The file's text. Its policy allows the scripts and styles in it, by their hashes, and nothing else."""
-    data = as_json(page_data(study, study.importance(), study.history()))
+    data = as_json(page_data(study, explained(study)))
     styles = [part("uPlot.css"), part("page.css")]
     # The license stays with the library, as it asks for.
     scripts = [f"/*\n{part('uPlot.LICENSE')}*/\n{part('uPlot.js')}", part("page.js")]

@@ -1,7 +1,7 @@
 """What the live page shows of a study that others write, kept up to date.
 
-What is read from the log alone is there at once; importance and story take seconds in a large study, and are computed
-beside it, by one thread for all who look.
+What is read from the log alone is there at once; importance, story and the model's pictures take seconds in a large
+study, and are computed beside it, by one thread for all who look. A view is made when the file has changed, and kept.
 """
 
 import json
@@ -11,9 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from vsbo.errors import VsboError
-from vsbo.explain import History, Importance
 from vsbo.interfaces.display import duration
-from vsbo.interfaces.page_data import as_json, page_data
+from vsbo.interfaces.page_data import Explained, as_json, explained, page_data
 from vsbo.study import Study
 
 #: Variables in the table of the page: the report has all.
@@ -28,7 +27,7 @@ class Watch:
     def __init__(self, path: Path, name: str) -> None:
         self._study = Study.open(path, name=name)
         self._lock = threading.Lock()
-        self._explained: tuple[Importance, History] | None = None
+        self._explained: Explained | None = None
         self._explained_for = -1  # events
         self._shown: tuple[tuple[int, int], str] | None = None
         self._thread: threading.Thread | None = None
@@ -54,16 +53,16 @@ class Watch:
             return self._shown
 
     def _view(self, names: tuple[str, ...]) -> str:
-        importance, history = self._explained or (None, None)
-        data = page_data(self._study, importance, history, MOST)
+        data = page_data(self._study, self._explained, MOST)
         now = datetime.now(UTC).strftime("%H:%M:%S UTC")
-        behind = (
-            "" if importance is None else f"; importance after {importance.n} values, {duration(importance.seconds)}"
-        )
+        behind = ""
+        if self._explained is not None:
+            importance = self._explained.importance
+            behind = f"; importance after {importance.n} values, {duration(importance.seconds)}"
         return as_json({**data, "studies": list(names), "status": f"Live; last change seen at {now}{behind}."})
 
     def _explain(self, events: int) -> None:
-        """See to it that importance and story are being computed, unless they are those of this state."""
+        """See to it that what takes long is being computed, unless they are those of this state."""
         busy = self._thread is not None and self._thread.is_alive()
         if self._explained_for == events or busy or time.monotonic() < self._not_before:
             return
@@ -73,7 +72,7 @@ class Watch:
     def _compute(self, events: int) -> None:
         began = time.monotonic()
         try:
-            found = self._study.importance(), self._study.history()
+            found = explained(self._study)
         except VsboError as error:
             self.trouble = str(error)
             return
