@@ -44,7 +44,7 @@ def _told(path, values, name):
 #: What a study has that has nothing to show, and what is said of it.
 POOR = {
     "empty": ([], "no evaluation has finished yet"),
-    "one": ([1.0], ""),
+    "one": ([1.0], "there is one value only"),
     "failures": ([math.nan] * 9, "all 9 evaluations failed"),
     "equal": ([2.0] * 16, "all values are equal"),
 }

@@ -13,6 +13,7 @@ from vsbo.explain.features import Basis, bases_of, feature_matrix
 from vsbo.explain.importance import CALLED, LEVEL, Effect, Importance, Trend, VariableImportance
 from vsbo.explain.shares import Draws, Posterior, draw_posterior, quantile
 from vsbo.explain.sparse import Groups, rotate
+from vsbo.explain.words import plural
 from vsbo.linalg import single_thread
 from vsbo.rng import Purpose, stream
 from vsbo.space import Choice
@@ -39,7 +40,10 @@ def importance_of(state: State) -> Importance:
     y = np.array([one.y for one in done])
     z = standardize(y)
     if len(done) < LEAST:
-        return _nothing(state, len(done), f"importance needs at least {LEAST} values; there are {len(done)}")
+        failed = len(state.finished) - len(done)
+        also = f", and {plural(failed, 'failure')}" if failed else ""
+        there = "is" if len(done) == 1 else "are"
+        return _nothing(state, len(done), f"importance needs at least {LEAST} values; there {there} {len(done)}{also}")
     if not z.any():
         return _nothing(state, len(done), "all values are equal: nothing tells the variables apart")
     X = np.array([one.x for one in done])

@@ -45,7 +45,8 @@ def history_of(state: State, evaluating: Mapping[int, float] | None = None) -> H
     with single_thread(), np.errstate(all="ignore"):
         predictions, outlook = _predictions(state, sign), _outlook(state)
     if not note and predictions is None:
-        note = "there is no model of the values yet"
+        equal = len({one.y for one in done}) == 1 < len(done)
+        note = f"all {len(done)} values are equal" if equal else "there is no model of the values yet"
     return History(
         periods=tuple(periods),
         convergence=tuple(convergence),

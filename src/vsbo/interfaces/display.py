@@ -148,16 +148,18 @@ def study_data(study: Study) -> dict[str, Any]:
     """A study as JSON-able values; `progress` are the trials that were the best when they were told."""
     trials, best = study.trials, study.best
     finished = [trials[n] for n in study.state.finished]
+    values = [trial.y for trial in finished if trial.status == "done"]
     return {
         "study": study.name,
         "file": str(study.path),
         "direction": study.direction,
         "variables": study.space.D,
-        "done": sum(trial.status == "done" for trial in trials),
+        "done": len(values),
         "failed": sum(trial.status == "failed" for trial in trials),
         "pending": [trial.number for trial in trials if trial.status == "pending"],
         "best": None if best is None else trial_data(best),
         "selected": [study.space.names[j] for j in study.state.selected],
+        "all_equal": len(set(values)) == 1 < len(values),
         "progress": [{"number": t.number, "value": t.y} for t in _improvements(finished, study.direction)],
         "failures": [{"number": t.number, "reason": t.reason} for t in finished if t.status == "failed"],
         "convergence": _best_so_far(finished, study.direction),
@@ -206,7 +208,8 @@ def print_study(data: dict[str, Any], *, everything: bool = False, more: str = "
                   f"{data['variables']} variables"),
         ("evaluations", f"{data['done'] + data['failed']}, of which {data['failed']} failed; "
                         f"{len(data['pending'])} pending" + _listed(data["pending"])),
-        ("best value", "none yet" if best is None else f"{best['value']!r} (trial {best['number']})"),
+        ("best value", "none yet" if best is None else f"{best['value']!r} (trial {best['number']})"
+                       + ("; all values are equal" if data["all_equal"] else "")),
         ("selected", _selection(data)),
     ]  # fmt: skip
     if len(data["convergence"]) > 1:
@@ -234,7 +237,11 @@ def print_study(data: dict[str, Any], *, everything: bool = False, more: str = "
 
 def _selection(data: dict[str, Any]) -> str:
     names = data["selected"]
-    return "all variables" if len(names) == data["variables"] else ", ".join(map(plain, names)) or "none"
+    return (
+        "all variables"
+        if len(names) == data["variables"] or data["all_equal"]
+        else ", ".join(map(plain, names)) or "none"
+    )
 
 
 def print_rows(rows: list[tuple[str, str]]) -> None:

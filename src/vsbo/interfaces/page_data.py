@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 
 from vsbo._version import __version__
-from vsbo.explain import History, Importance
+from vsbo.explain import History, Importance, choices_of
 from vsbo.explain.words import plural
 from vsbo.interfaces.display import duration
 from vsbo.interfaces.template import as_text
@@ -79,8 +79,9 @@ def page_data(study: Study, known: Explained | None, most: int | None = None) ->
 
 def _chosen(state: State) -> str:
     """What is picked out, in words."""
-    if state.theta is not None and state.theta.main:
-        return f"{plural(len(state.selected), 'variable')} with a main effect"
+    choices = choices_of(state)
+    if choices and choices[-1].scales is not None:
+        return f"{plural(len(choices[-1].variables), 'variable')} with a main effect"
     return f"{plural(len(state.active), 'variable')} in use"
 
 
@@ -161,6 +162,8 @@ def _parallel(study: Study, importance: Importance) -> dict[str, Any]:
 
 def _seconds(history: History) -> str:
     spent = history.seconds
+    if not history.convergence:
+        return ""
     selections = f"selections {duration(spent.selection)}, " if spent.selection else ""
     own = (
         f"vsbo itself took {duration(spent.own)}: {selections}"

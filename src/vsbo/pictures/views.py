@@ -65,6 +65,17 @@ def done_of(state: State) -> list[Evaluation]:
     return done
 
 
+def _check_different(state: State) -> None:
+    """NothingYet if no two values differ: then nothing tells the variables apart."""
+    done = done_of(state)
+    if len(done) == 1:
+        raise NothingYet("there is one value only")
+    if not standardize(np.array([one.y for one in done])).any():
+        raise NothingYet(
+            f"all values are equal ({sign_of(state) * done[0].y:.6g}): there is nothing to learn from them"
+        )
+
+
 @dataclass(frozen=True)
 class Axis:
     """An axis of one variable. labels: the values of a choice, whose positions are 0, 1, 2, ...; else empty."""
@@ -159,9 +170,7 @@ def _scores(state: State, choice: Chosen) -> Array:
 
 def _no_choice(state: State) -> NothingYet:
     """Why no variables were chosen."""
-    done_of(state)
-    if not standardize(state.data.values).any():
-        return NothingYet("all values are equal: nothing tells the variables apart")
+    _check_different(state)
     if state.config.selection == "fixed" and not state.config.main_effects:
         return NothingYet("this method treats all variables alike: it chooses none")
     return NothingYet(f"no variables were chosen yet, after {len(state.finished)} evaluations")
@@ -252,8 +261,7 @@ class Model:
         self.state = state
         self._done = done_of(state)
         values = state.data.values
-        if not standardize(values).any():
-            raise NothingYet("all values are equal: there is nothing to model")
+        _check_different(state)
         if state.theta is None:
             raise NothingYet(f"there is no model yet after {len(state.finished)} evaluations")
         try:
