@@ -187,12 +187,12 @@ def _chosen(period: Period) -> str:
         return f"The search began with all {plural(len(period.active), 'variable')}"
     count = plural(len(period.active), "variable")
     if period.case == "main effects":
-        text = f"From evaluation {period.n + 1} on {count} had a main effect in most fits, by short length-scales"
+        text = f"From evaluation {period.n + 1} on, {count} had a main effect in most fits, by short length-scales"
         notes = {name: _scales(*both) for name, both in period.scales.items()}
     else:
         why = _WHY.get(period.case, period.case)
         chosen = "was" if len(period.active) == 1 else "were"
-        text = f"After {plural(period.n, 'evaluation')} {count} {chosen} chosen ({why})"
+        text = f"After {plural(period.n, 'evaluation')}, {count} {chosen} chosen ({why})"
         notes = {name: f"loss {-gain:+.3g}" for name, gain in period.gains.items()}
     parts = []
     if period.came_in:

@@ -61,7 +61,7 @@ def page_data(study: Study, known: Explained | None, most: int | None = None) ->
         "done": done,
         "failed": failed,
         "convergence": _view(lambda: asdict(views.convergence(state))),
-        "importance": None if importance is None else _importance(importance),
+        "importance": None if importance is None else _importance(state, importance),
         "over_time": _view(lambda: asdict(views.importance_over_time(state, LINES))),
         "selected": _view(lambda: asdict(views.selected(state, ROWS))),
         **({"slices": None, "contour": None} if known is None else known.model),
@@ -112,11 +112,12 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + "."
 
 
-def _importance(importance: Importance) -> dict[str, Any]:
+def _importance(state: State, importance: Importance) -> dict[str, Any]:
     if importance.note:
         return {"note": _sentence(importance.note)}
     keys = ("name", "share", "low", "high", "important", "selected")
-    return {"rows": [{key: getattr(one, key) for key in keys} for one in importance.ranked[:BARS]]}
+    mark = "has a main effect of its own now" if state.theta is not None and state.theta.main else "in use now"
+    return {"mark": mark, "rows": [{key: getattr(one, key) for key in keys} for one in importance.ranked[:BARS]]}
 
 
 def _model(state: State, importance: Importance) -> dict[str, Any]:

@@ -17,8 +17,9 @@ FEW = 40
 
 
 def label(text: str) -> str:
-    """A name as matplotlib is to show it: not as a formula, and not endless."""
-    shown = text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+    """A name as matplotlib is to show it: not as a formula, and not endless. Names often differ at their ends."""
+    half = (LONGEST - 3) // 2
+    shown = text if len(text) <= LONGEST else f"{text[:half]}...{text[-half:]}"
     return shown.replace("\\", "\\\\").replace("$", r"\$") if "$" in shown else shown
 
 

@@ -154,7 +154,7 @@ def importance_over_time(state: State, top: int) -> OverTime:
         at,
         tuple(state.space.names[j] for j in leading),
         tuple(_plain(parts[:, j]) for j in leading),
-        "weight in the model's distance" if choices[0].scales is not None else "part of the selection's scores",
+        "weight in the model's squared distance" if choices[0].scales is not None else "part of the selection's scores",
     )
 
 
@@ -187,12 +187,20 @@ def _binned(at: Sequence[int], rows: Array) -> tuple[tuple[int, ...], Array]:
     return tuple(at[i] for i in first), np.add.reduceat(rows, first, axis=0) / counts[:, None]
 
 
+#: Titles of the raster, and what is filled in it.
+_SELECTED = "Selected variables", "Filled while a variable was selected: the others were not modelled."
+_MAIN = (
+    "Variables with a main effect of their own",
+    "Filled while the model had one of the variable: the few with the shortest length-scales get it at each fit.",
+)
+
+
 @dataclass(frozen=True)
 class Raster:
     """Which variables were chosen when. at: evaluations at each choice, and now; cells (names, at - 1): 1 where a
     variable was chosen, 0 where not, and of several choices in one column the part that chose it.
 
-    hidden: variables that were chosen, too, and are left out: those chosen least often. title: what a choice is.
+    hidden: variables that were chosen, too, and are left out: those chosen least often. title, says: what a choice is.
     """
 
     at: tuple[int, ...]
@@ -200,6 +208,7 @@ class Raster:
     cells: tuple[tuple[float, ...], ...]
     hidden: int
     title: str
+    says: str
 
 
 def selected(state: State, top: int) -> Raster:
@@ -218,7 +227,7 @@ def selected(state: State, top: int) -> Raster:
         tuple(state.space.names[j] for j in order[:top]),
         tuple(_plain(cells[:, j]) for j in order[:top]),
         max(0, len(order) - top),
-        "Selected variables" if choices[0].scales is None else "Variables with a main effect of their own",
+        *(_SELECTED if choices[0].scales is None else _MAIN),
     )
 
 

@@ -6,7 +6,8 @@ const WHOLE = [0, 1, 2, 3, 4, 5].flatMap((e) => [1, 2, 5].map((k) => k * 10 ** e
 const byId = (id) => document.getElementById(id);
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const percent = (part) => (100 * part).toFixed(1) + " %";
-const short = (text, most = 22) => (text.length > most ? text.slice(0, most - 1) + "…" : text);
+// Names often differ at their ends.
+const short = (text, most = 22) => (text.length > most ? text.slice(0, Math.ceil(most / 2) - 1) + "…" + text.slice(-Math.floor(most / 2)) : text);
 const brief = (value) => {
   if (!Number.isFinite(value)) return String(value);
   const size = Math.abs(value);
@@ -108,8 +109,11 @@ function showOverTime(place, width, view) {
   place.append(make("p", { class: "note" }, `The ${view.unit}, as the search saw it then.`));
 }
 
+// Room for the longest name, but not for any.
+const gutter = (names, width) => Math.min(190, 0.38 * width, 30 + 8 * Math.max(...names.map((name) => name.length)));
+
 function showImportance(place, width, view) {
-  const left = Math.min(190, 0.38 * width), right = width - 15, row = 19, top = 5;
+  const left = gutter(view.rows.map((r) => r.name), width), right = width - 15, row = 19, top = 5;
   const bottom = top + row * view.rows.length;
   const most = Math.min(1, Math.max(0.01, ...view.rows.map((r) => r.high)));
   const at = (share) => left + ((right - left) * Math.min(share, most)) / most;
@@ -124,16 +128,16 @@ function showImportance(place, width, view) {
       make("line", { x1: at(r.low), x2: at(r.high), y1: y, y2: y, stroke: color, "stroke-width": 3 }),
       make("circle", { cx: at(r.share), cy: y, r: 4.5, fill: color })));
   });
-  place.append(svg, make("p", { class: "note" }, "* picked out now; grey: no effect is shown yet."));
+  place.append(svg, make("p", { class: "note" }, `* ${view.mark}; grey: no effect is shown yet.`));
 }
 
 function showSelected(place, width, view) {
-  const left = Math.min(170, 0.35 * width), right = width - 10, row = 17, top = 5, bottom = top + row * view.names.length;
+  const left = gutter(view.names, width), right = width - 10, row = 17, top = 5, bottom = top + row * view.names.length;
   const first = view.at[0], last = view.at[view.at.length - 1];
   const at = (n) => left + ((right - left) * (n - first)) / (last - first);
   const svg = canvas(width, bottom + 38, view.title), gap = view.at.length < 40 ? 0.5 : 0;
   byId("selected-title").textContent = view.title;
-  frame(svg, { at, marks: ticks(first, last).map((t) => [t, brief(t)]) }, { at: () => 0, marks: [] }, left, right, top, bottom, "evaluations");
+  frame(svg, { at, marks: ticks(first, last, width / 90).map((t) => [t, brief(t)]) }, { at: () => 0, marks: [] }, left, right, top, bottom, "evaluations");
   view.names.forEach((name, i) => {
     svg.append(make("text", { x: left - 6, y: top + row * (i + 0.5) + 4, "text-anchor": "end" }, short(name, Math.floor(left / 8))));
     // Neighbours that are alike are one box.
@@ -146,8 +150,7 @@ function showSelected(place, width, view) {
         make("title", {}, `${name}: evaluations ${view.at[k]} to ${view.at[end]}` + (cells[k] < 1 ? `, in ${percent(cells[k])} of the fits` : ""))));
     }
   });
-  place.append(svg);
-  if (view.hidden) place.append(make("p", { class: "note" }, `${view.hidden} more were chosen less often.`));
+  place.append(svg, make("p", { class: "note" }, view.says + (view.hidden ? ` ${view.hidden} more were chosen less often.` : "")));
 }
 
 function showSlice(place, width, view) {
@@ -189,7 +192,7 @@ function showContour(place, width, view) {
   const xs = edges(x, view.x, left, right), ys = edges(y, view.y, bottom, top);
   const all = view.mean.flat(), low = Math.min(...all), high = Math.max(...all);
   view.mean.forEach((row, j) => row.forEach((value, i) => svg.append(make("rect", {
-    x: xs[i], y: ys[j + 1], width: xs[i + 1] - xs[i] + 0.4, height: ys[j] - ys[j + 1] + 0.4, fill: viridis((value - low) / (high - low || 1)) },
+    x: xs[i], y: ys[j + 1], width: xs[i + 1] - xs[i] + 0.4, height: ys[j] - ys[j + 1] + 0.4, fill: viridis((value - low) / (high - low || 1)), "shape-rendering": "crispEdges" },
     make("title", {}, brief(value))))));
   frame(svg, { ...x, marks: [] }, { ...y, marks: [] }, left, right, top, bottom, "");
   for (const [value, text] of x.marks) svg.append(make("text", { x: x.at(value), y: bottom + 15, "text-anchor": "middle", class: "faint" }, text));
