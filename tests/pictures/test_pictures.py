@@ -142,6 +142,22 @@ def test_many_fits_share_a_column(study, monkeypatch):
         np.testing.assert_allclose(cells, fine[:, k * size : (k + 1) * size].mean(axis=1))
 
 
+def test_fits_after_the_same_evaluations_share_a_column(tmp_path):
+    config = vsbo.Config(n_initial=4, n_raw=32, n_restarts=1, main_effects=2)
+    with vsbo.Study.open(tmp_path / "study.db", [(0, 1)] * 5, seed=0, config=config) as study:
+        for _ in range(4):  # three workers
+            for trial in [study.ask() for _ in range(3)]:
+                study.tell(trial, float(trial.x[0] + trial.x[1] ** 2))
+        fits, view = choices_of(study.state), selected(study.state, 5)
+        over_time = views.importance_over_time(study.state, 5)
+    assert len(fits) > len({fit.n for fit in fits})
+    assert view.at[:-1] == over_time.at == tuple(sorted({fit.n for fit in fits}))
+    for k, n in enumerate(over_time.at):
+        within = [fit.variables for fit in fits if fit.n == n]
+        for name, cell in of_column(view, view.cells, k).items():
+            assert cell == pytest.approx(np.mean([int(name[1:]) in variables for variables in within]))
+
+
 def test_importance_over_time_is_each_fits_part_of_the_distance(study):
     view, fits = views.importance_over_time(study.state, 4), choices_of(study.state)
     assert len(view.names) == 4
