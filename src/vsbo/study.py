@@ -25,6 +25,7 @@ from vsbo.errors import InputError, StorageError, StudyError, TrialError
 from vsbo.explain import History, Importance, history_of, importance_of
 from vsbo.optimizer import Optimizer, Trial
 from vsbo.owner import new_owner
+from vsbo.pictures import Plot
 from vsbo.rng import seed_from
 from vsbo.runner import SILENCE, Outcome, run
 from vsbo.space import Space
@@ -196,6 +197,11 @@ class Study:
             if number in self._ended and number in self._began
         }
         return history_of(state, took)
+
+    @property
+    def plot(self) -> Plot:
+        """Pictures: `study.plot.convergence()` and others return an Axes; needs matplotlib (docs/pictures.md)."""
+        return Plot(self)
 
     def _known(self) -> Optimizer:
         with self._lock:

@@ -1,4 +1,6 @@
-"""The story of recorded runs: everything in it can be counted in the log, and leave-one-out is what it says."""
+"""The story of searches with selections (without: test_choices.py): everything in it can be counted in the log, and
+leave-one-out is what it says.
+"""
 
 import json
 import sys

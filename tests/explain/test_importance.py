@@ -108,7 +108,7 @@ def test_without_pandas_the_error_says_what_does_work(importance):
 @pytest.mark.parametrize("n", [0, 1, 3])
 def test_too_little_is_said_kindly(n):
     importance = told(several, n=n).importance()
-    assert importance.note == f"importance needs at least 4 values; there are {n}"
+    assert importance.note == f"importance needs at least 4 values; there {'is' if n == 1 else 'are'} {n}"
     assert all(one.low == 0.0 and one.high == 1.0 for one in importance)
     assert importance.top(2).max() == 0.0
 

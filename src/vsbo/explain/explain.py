@@ -8,14 +8,16 @@ import numpy as np
 from vsbo.arrays import Array, frozen
 from vsbo.data import standardize
 from vsbo.explain.chain import walk
+from vsbo.explain.choices import Chosen, choices_of
 from vsbo.explain.features import Basis, bases_of, feature_matrix
 from vsbo.explain.importance import CALLED, LEVEL, Effect, Importance, Trend, VariableImportance
 from vsbo.explain.shares import Draws, Posterior, draw_posterior, quantile
 from vsbo.explain.sparse import Groups, rotate
+from vsbo.explain.words import plural
 from vsbo.linalg import single_thread
 from vsbo.rng import Purpose, stream
 from vsbo.space import Choice
-from vsbo.state import Selected, State
+from vsbo.state import State
 
 #: Half the side of the box around the best point, as a part of each range.
 REACH = 0.1
@@ -38,7 +40,10 @@ def importance_of(state: State) -> Importance:
     y = np.array([one.y for one in done])
     z = standardize(y)
     if len(done) < LEAST:
-        return _nothing(state, len(done), f"importance needs at least {LEAST} values; there are {len(done)}")
+        failed = len(state.finished) - len(done)
+        also = f", and {plural(failed, 'failure')}" if failed else ""
+        there = "is" if len(done) == 1 else "are"
+        return _nothing(state, len(done), f"importance needs at least {LEAST} values; there {there} {len(done)}{also}")
     if not z.any():
         return _nothing(state, len(done), "all values are equal: nothing tells the variables apart")
     X = np.array([one.x for one in done])
@@ -61,7 +66,8 @@ def importance_of(state: State) -> Importance:
         found = draw_posterior(visits, doubts, features, ordered, _box(bases, best, features.shape[2]), rng)
     size = float(np.max(np.abs(y)))  # values may be so large that their squares are not numbers
     scale = size * float(np.std(y / size, ddof=1)) * (1.0 if state.direction == "maximize" else -1.0)
-    variables = _variables(state, found, bases)
+    choices = choices_of(state)
+    variables = _variables(state, found, bases, choices)
     leading = [one for one in sorted(variables, key=lambda one: one.rank)[:LEADING] if one.share > 0.0]
     inside, outside = found.whole.shares(found.is_in, doubting=False)
     seen = np.where(found.is_in, found.whole.main, 0.0).sum(axis=1) + found.whole.rest
@@ -69,7 +75,7 @@ def importance_of(state: State) -> Importance:
     return Importance(
         variables=variables,
         n=len(done),
-        selections=len(state.selections),
+        selections=len(choices),
         noise=float(found.noise.mean()),
         unseen=float((found.unseen / seen).mean()),
         draws=frozen(np.where(found.is_in, inside, outside)),
@@ -88,7 +94,9 @@ def _box(bases: Sequence[Basis], best: Array, R: int) -> tuple[Array, Array]:
     return means, covariances
 
 
-def _variables(state: State, found: Posterior, bases: Sequence[Basis]) -> tuple[VariableImportance, ...]:
+def _variables(
+    state: State, found: Posterior, bases: Sequence[Basis], choices: Sequence[Chosen]
+) -> tuple[VariableImportance, ...]:
     whole, local = _summary(found, found.whole), _summary(found, found.local)
     p_in = _sigmoid(found.log_odds + found.log_factor)
     # In the model with its main effect, or by a pair.
@@ -97,11 +105,8 @@ def _variables(state: State, found: Posterior, bases: Sequence[Basis]) -> tuple[
     rank = np.empty(state.D, dtype=int)
     rank[np.argsort(-whole[0], kind="stable")] = np.arange(1, state.D + 1)
     sign = 1.0 if state.direction == "maximize" else -1.0
-    chosen: list[list[int]] = [[] for _ in range(state.D)]
-    for event in state.log:
-        if isinstance(event, Selected):
-            for j in event.active:
-                chosen[j].append(event.n)
+    chosen = _chosen_at(state, choices)
+    now = set(state.selected)
     variables = []
     for j, name in enumerate(state.space.names):
         variable = state.space.variables[name]
@@ -118,10 +123,19 @@ def _variables(state: State, found: Posterior, bases: Sequence[Basis]) -> tuple[
                 probability=float(probability[j]), important=bool(probability[j] >= CALLED),
                 local_share=float(local[0][j]), local_low=float(local[1][j]), local_high=float(local[2][j]),
                 direction=trend, direction_probability=sure,
-                selected=j in state.selected, selected_at=tuple(chosen[j]),
+                selected=j in now, selected_at=chosen[j],
             )
         )  # fmt: skip
     return tuple(variables)
+
+
+def _chosen_at(state: State, choices: Sequence[Chosen]) -> list[tuple[int, ...]]:
+    """After how many evaluations each variable was chosen."""
+    at: list[list[int]] = [[] for _ in range(state.D)]
+    for choice in choices:
+        for j in choice.variables:
+            at[j].append(choice.n)
+    return [tuple(one) for one in at]
 
 
 def _summary(found: Posterior, draws: Draws) -> tuple[Array, Array, Array]:
@@ -172,12 +186,14 @@ def _effect(state: State, basis: Basis, j: int, found: Posterior, scale: float) 
 
 def _nothing(state: State, n: int, note: str) -> Importance:
     """Before there is anything to learn from: any share is possible."""
+    choices = choices_of(state)
+    chosen = _chosen_at(state, choices)
     variables = tuple(
         VariableImportance(
             j, name, j + 1, 0.0, 0.0, 1.0, 0.0, False, 0.0, 0.0, 1.0, "unknown", 0.0, j in state.selected,
-            tuple(event.n for event in state.selections if j in event.active),
+            chosen[j],
         )
         for j, name in enumerate(state.space.names)
     )  # fmt: skip
     draws = np.zeros((1, state.D))
-    return Importance(variables, n, len(state.selections), 1.0, 1.0, frozen(draws), frozen([1.0]), (), note)
+    return Importance(variables, n, len(choices), 1.0, 1.0, frozen(draws), frozen([1.0]), (), note)

@@ -6,7 +6,7 @@ from typing import Any
 
 from vsbo.arrays import Array
 from vsbo.explain.importance import dataframe
-from vsbo.explain.words import listed, number, plural
+from vsbo.explain.words import listed, number, plural, times
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,20 @@ class Seconds:
 
 @dataclass(frozen=True)
 class Period:
-    """The time from one selection (or from the start) to the next.
+    """The time from one choice of variables (or from the start) to the next.
 
-    number: 0 is before the first selection. n: finished evaluations when it began; trials: evaluated in it (finished).
-    case: "design" for number 0, then "first", "accurate", "inaccurate" or "kept"; accurate: whether the selection
-    before had brought a better value, None where that does not say. active, came_in, went_out: names.
-    gains: by how much the loss fell with each variable that came in or stayed, as far as tested. loss: the NLL of the
-    model of all variables; steps: every model tried.
+    A selection is a choice. Where there are none, as with the default, each fit gives main effects to a few variables:
+    then a period has N_vs evaluations, and chosen are those that had one in more than half of its fits.
+
+    number: 0 is before the first choice. n: finished evaluations when it began; trials: evaluated in it (finished).
+    case: "design" for number 0, then "first", "accurate", "inaccurate" or "kept" of a selection, or "main effects";
+    accurate: whether the selection before had brought a better value, None where that does not say.
+    active, came_in, went_out: names of the variables chosen, and how they differ from the period before.
+    gains: by how much the loss fell with each variable that came in or stayed, as far as a selection tested it.
+    scales: of variables with main effects, or that lost theirs, their length-scales in the period before (None in the
+    first) and in this one, medians, as parts of their ranges: those with the shortest are chosen.
+    loss: the NLL of the model of all variables that a selection made, or of the period's last fit; steps: every model
+    that a selection tried.
     best_before, best_after: in the user's units, None before there is one; gained: their distance, never negative;
     improvements: how many trials in it were the best so far. fallbacks and seconds: of this period.
     """
@@ -70,6 +77,7 @@ class Period:
     came_in: tuple[str, ...]
     went_out: tuple[str, ...]
     gains: Mapping[str, float]
+    scales: Mapping[str, tuple[float | None, float]]
     loss: float | None
     steps: tuple[StepRecord, ...]
     best_before: float | None
@@ -118,7 +126,7 @@ class Outlook:
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """The story. periods: one for each selection, and one for the time before the first.
+    """The story. periods: one for each choice of variables, and one for the time before the first.
 
     convergence: (number, value, best so far) of each finished trial, in order of finishing; value None if it failed.
     predictions, outlook: None while there is no model. note: why little is known, or empty.
@@ -158,18 +166,7 @@ _WHY = {
 
 def sentence_of(period: Period) -> str:
     """A period in words."""
-    if period.number == 0:
-        text = f"The search began with all {plural(len(period.active), 'variable')}"
-    else:
-        why = _WHY.get(period.case, period.case)
-        text = f"After {plural(period.n, 'evaluation')} {plural(len(period.active), 'variable')} were chosen ({why})"
-        parts = []
-        if period.came_in:
-            parts.append(f"in came {listed(period.came_in, period.gains)}")
-        if period.went_out:
-            parts.append(f"out went {listed(period.went_out)}")
-        text += ": " + ("; ".join(parts) if parts else "the same as before")
-    text += ". "
+    text = _chosen(period) + ". "
     if not period.trials:
         return text + "No evaluation has finished since."
     if period.best_after is None:
@@ -178,10 +175,36 @@ def sentence_of(period: Period) -> str:
         return text + f"{plural(len(period.trials), 'evaluation').capitalize()} led to {number(period.best_after)}."
     if period.gained > 0.0:
         return text + (
-            f"{plural(len(period.trials), 'evaluation').capitalize()} improved the best value {period.improvements} "
-            f"times, from {number(period.best_before)} to {number(period.best_after)}."
+            f"{plural(len(period.trials), 'evaluation').capitalize()} improved the best value "
+            f"{times(period.improvements)}, from {number(period.best_before)} to {number(period.best_after)}."
         )
     return text + f"{plural(len(period.trials), 'evaluation').capitalize()} brought nothing better."
+
+
+def _chosen(period: Period) -> str:
+    """What was chosen, how that differs from before, and why."""
+    if period.number == 0:
+        return f"The search began with all {plural(len(period.active), 'variable')}"
+    count = plural(len(period.active), "variable")
+    if period.case == "main effects":
+        text = f"From evaluation {period.n + 1} on, {count} had a main effect in most fits, by short length-scales"
+        notes = {name: _scales(*both) for name, both in period.scales.items()}
+    else:
+        why = _WHY.get(period.case, period.case)
+        chosen = "was" if len(period.active) == 1 else "were"
+        text = f"After {plural(period.n, 'evaluation')}, {count} {chosen} chosen ({why})"
+        notes = {name: f"loss {-gain:+.3g}" for name, gain in period.gains.items()}
+    parts = []
+    if period.came_in:
+        parts.append(f"in came {listed(period.came_in, notes)}")
+    if period.went_out:
+        # What the loss would be with them is of no interest any more; their length-scales say why they left.
+        parts.append(f"out went {listed(period.went_out, notes if period.scales else None)}")
+    return text + ": " + ("; ".join(parts) if parts else "the same as before")
+
+
+def _scales(before: float | None, now: float) -> str:
+    return f"{now:.2g}" if before is None else f"{before:.2g} to {now:.2g}"
 
 
 def sentences_of(history: History) -> tuple[str, ...]:
@@ -189,7 +212,8 @@ def sentences_of(history: History) -> tuple[str, ...]:
     told = [period.sentence for period in history.periods if period.trials or period.number]
     if history.fallbacks:
         stages = sorted({fallback.stage for fallback in history.fallbacks})
-        told.append(f"{plural(len(history.fallbacks), 'fallback').capitalize()} were used (in {listed(stages)}).")
+        used = "was" if len(history.fallbacks) == 1 else "were"
+        told.append(f"{plural(len(history.fallbacks), 'fallback')} {used} used (in {listed(stages)}).")
     found = history.predictions
     if found is not None:
         good = "good" if found.r2 >= 0.8 else "fair" if found.r2 >= 0.4 else "poor"

@@ -31,8 +31,9 @@ class VariableImportance:
     space; low, high: 90 % interval. probability: that it has any effect; important: whether that is at least 0.5.
     local_share, local_low, local_high: the same within a tenth of each range of the best point.
     direction: of its main effect on the user's value, and its probability.
-    selected: whether the search works on it now; selected_at: after how many evaluations selections chose it
-    (of `Importance.selections` selections in all).
+    selected: whether it is picked out now (`State.selected`); selected_at: after how many evaluations it was chosen, in
+    `Importance.selections` choices in all. A choice is a selection; where there are none, as with the default, a fit
+    that gives main effects to a few variables.
     """
 
     index: int
@@ -53,7 +54,7 @@ class VariableImportance:
 
     @property
     def times_selected(self) -> int:
-        """How often selections chose it."""
+        """How often it was chosen."""
         return len(self.selected_at)
 
 
@@ -77,7 +78,8 @@ class Effect:
 class Importance:
     """The importance of all variables.
 
-    variables: in the space's order. n: evaluations it rests on (failures excluded). selections: how many there were.
+    variables: in the space's order. n: evaluations it rests on (failures excluded). selections: how many choices
+    of variables there were.
     noise: posterior mean of the part of the variation of y that no variable explains (noise, and what the model
     misses); unseen: the part of the variation of f that is thought to belong to variables not found yet.
     draws (m, D), weights (m,): joint posterior draws of the shares, zero where a variable is not in the model.

@@ -1,12 +1,15 @@
 """`history_of(state)`: the log of a search as a story."""
 
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from vsbo.arrays import Array, frozen
 from vsbo.errors import NumericalError
+from vsbo.explain.choices import Chosen, choices_of
 from vsbo.explain.history import Fallback, History, Outlook, Period, Predictions, Seconds, StepRecord
 from vsbo.explain.leave_one_out import leave_one_out
 from vsbo.linalg import single_thread
@@ -42,7 +45,8 @@ def history_of(state: State, evaluating: Mapping[int, float] | None = None) -> H
     with single_thread(), np.errstate(all="ignore"):
         predictions, outlook = _predictions(state, sign), _outlook(state)
     if not note and predictions is None:
-        note = "there is no model of the values yet"
+        equal = len({one.y for one in done}) == 1 < len(done)
+        note = f"all {len(done)} values are equal" if equal else "there is no model of the values yet"
     return History(
         periods=tuple(periods),
         convergence=tuple(convergence),
@@ -56,29 +60,43 @@ def history_of(state: State, evaluating: Mapping[int, float] | None = None) -> H
 
 @dataclass(eq=False)
 class _Chapter:
-    """What the log has between two selections."""
+    """What the log has between two choices; choices: the one that began it and, of fits, those that it has in all."""
 
-    event: Selected | None
     n: int
     active: tuple[int, ...]
+    choices: list[Chosen] = field(default_factory=list)
     trials: list[int] = field(default_factory=list)
     fallbacks: list[Fallback] = field(default_factory=list)
     fit: float = 0.0
     acquisition: float = 0.0
 
+    @property
+    def selection(self) -> Selected | None:
+        """The selection that began it, if one did."""
+        event = self.choices[0].event if self.choices else None
+        return event if isinstance(event, Selected) else None
+
 
 def _chapters(state: State) -> list[_Chapter]:
     every = range(state.D) if state.config.variables is None else sorted(state.config.variables)
-    chapters = [_Chapter(None, 0, tuple(every))]
+    chapters = [_Chapter(0, tuple(every))]
     waiting: list[Fallback] = []
     asked = 0
+    choices = deque(choices_of(state))
     for event in state.log:
         now = chapters[-1]
-        match event:
-            case Selected():
+        if choices and choices[0].event is event:
+            choice = choices.popleft()
+            if isinstance(event, Selected):
                 active = now.active if event.theta is None else event.active
-                chapters.append(_Chapter(event, event.n, active, fallbacks=waiting))
+                now = _Chapter(choice.n, active, fallbacks=waiting)
                 waiting = []
+                chapters.append(now)
+            elif not now.choices or choice.n - now.n >= state.config.select_every:
+                now = _Chapter(choice.n, ())
+                chapters.append(now)
+            now.choices.append(choice)
+        match event:
             case Fell(stage, to, reason):
                 fallback = Fallback(asked, stage, to, reason)
                 # What made a selection fail comes just before it, and belongs to it.
@@ -93,7 +111,16 @@ def _chapters(state: State) -> list[_Chapter]:
             case Fitted():
                 now.fit += event.seconds
     chapters[-1].fallbacks += waiting
+    for chapter in chapters:
+        if chapter.choices and chapter.selection is None:
+            chapter.active = _mostly([choice.variables for choice in chapter.choices])
     return chapters
+
+
+def _mostly(sets: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """What is in more than half of the sets."""
+    counts = Counter(j for one in sets for j in one)
+    return tuple(sorted(j for j, count in counts.items() if 2 * count > len(sets)))
 
 
 def _period(
@@ -106,12 +133,15 @@ def _period(
     sign: float,
     evaluating: Mapping[int, float] | None,
 ) -> Period:
-    chapter, event = chapters[number], chapters[number].event
+    chapter, event = chapters[number], chapters[number].selection
     names = state.space.names
-    # Until the first selection all variables were modelled, none of them chosen: then nothing "went out".
-    last = set(chapters[number - 1].active) if number and chapters[number - 1].event is not None else set()
-    case = "design" if event is None else event.case
+    # Until the first choice all variables were modelled, none of them chosen: then nothing "went out".
+    earlier = chapters[number - 1] if number and chapters[number - 1].choices else None
+    last = set() if earlier is None else set(earlier.active)
+    gone = sorted(last - set(chapter.active))
+    case = "design" if not chapter.choices else "main effects" if event is None else event.case
     steps = () if event is None else event.steps
+    losses = [event.loss] if event is not None else [choice.event.loss for choice in chapter.choices[-1:]]
     return Period(
         number=number,
         n=chapter.n,
@@ -119,10 +149,11 @@ def _period(
         case=case,
         accurate={"accurate": True, "inaccurate": False}.get(case),
         active=tuple(names[j] for j in chapter.active),
-        came_in=() if event is None else tuple(names[j] for j in chapter.active if j not in last),
-        went_out=tuple(names[j] for j in sorted(last - set(chapter.active))),
+        came_in=tuple(names[j] for j in chapter.active if j not in last) if chapter.choices else (),
+        went_out=tuple(names[j] for j in gone),
         gains=_gains(steps, names),
-        loss=None if event is None or not np.isfinite(event.loss) else event.loss,
+        scales=_scales(state, chapter, earlier, (*chapter.active, *gone)),
+        loss=next((loss for loss in losses if np.isfinite(loss)), None),
         steps=tuple(StepRecord(s.action, names[s.variable], s.loss, s.drop, s.kept, s.reason) for s in steps),
         best_before=None if before is None else sign * before,
         best_after=None if after is None else sign * after,
@@ -136,6 +167,23 @@ def _period(
             evaluation=None if evaluating is None else sum(evaluating.get(trial, 0.0) for trial in chapter.trials),
         ),
     )
+
+
+def _scales(
+    state: State, chapter: _Chapter, earlier: _Chapter | None, variables: Sequence[int]
+) -> dict[str, tuple[float | None, float]]:
+    """Median length-scales of some variables by which main effects were chosen: in the chapter before, and in this."""
+    if not chapter.choices or chapter.selection is not None:
+        return {}
+    columns = [state.active.index(j) for j in variables]
+    now = _median_scales(chapter, columns)
+    before = [None] * len(columns) if earlier is None else _median_scales(earlier, columns)
+    return {state.space.names[j]: (before[i], now[i]) for i, j in enumerate(variables)}
+
+
+def _median_scales(chapter: _Chapter, columns: list[int]) -> list[Any]:
+    scales = [choice.scales[columns] for choice in chapter.choices if choice.scales is not None]
+    return [float(one) for one in np.median(scales, axis=0)]
 
 
 def _gains(steps: Sequence[Step], names: Sequence[str]) -> dict[str, float]:

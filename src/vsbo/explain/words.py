@@ -16,8 +16,13 @@ def plural(count: int, word: str) -> str:
     return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
-def listed(names: Sequence[str], gains: Mapping[str, float] | None = None) -> str:
-    """The first names, with what each gained where that is known, and how many more there are."""
-    known = gains or {}
-    shown = [f"{name} (loss {-known[name]:+.3g})" if name in known else name for name in names[:SHOWN]]
+def times(count: int) -> str:
+    """How often: once, 3 times."""
+    return "once" if count == 1 else f"{count} times"
+
+
+def listed(names: Sequence[str], notes: Mapping[str, str] | None = None) -> str:
+    """The first names, each with what there is to say of it, and how many more there are."""
+    known = notes or {}
+    shown = [f"{name} ({known[name]})" if name in known else name for name in names[:SHOWN]]
     return ", ".join(shown) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")

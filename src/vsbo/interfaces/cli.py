@@ -254,6 +254,49 @@ def export(study: Path, name: str | None, output: Path | None, as_json: bool) ->
                 shutil.copyfileobj(file, sys.stdout)
 
 
+@cli.command()
+@click.argument("picture", metavar="NAME")
+@_study
+@_name
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="PNG, SVG or PDF (default: NAME.png).")
+@click.option("--variable", "variables", multiple=True, help="Of effect, or twice of contour: along which.")
+@click.option("--top", type=click.IntRange(min=1), help="Variables to show.")
+def plot(
+    picture: str, study: Path, name: str | None, output: Path | None, variables: tuple[str, ...], top: int | None
+) -> None:
+    """A picture as a file; needs matplotlib. NAME is one of: convergence, importance, importance_over_time, selected,
+    effect, contour, predictions, parallel.
+    """
+    from vsbo.interfaces.picture_file import save_picture
+
+    with _found(study, name) as found:
+        save_picture(found.plot, picture, output or Path(f"{picture}.png"), variables, top)
+
+
+@cli.command()
+@_study
+@_name
+@click.option("-o", "--output", type=click.Path(path_type=Path), default="report.html", show_default=True)
+def report(study: Path, name: str | None, output: Path) -> None:
+    """All that is known of a study, as one HTML file that needs nothing else."""
+    from vsbo.interfaces.report import report_html
+
+    with _found(study, name) as found:
+        output.write_text(report_html(found), encoding="utf-8")
+
+
+@cli.command()
+@_study
+@_name
+@click.option("--port", type=click.IntRange(0, 65535), default=8420, show_default=True, help="0: any that is free.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; others can read there.")
+def dashboard(study: Path, name: str | None, port: int, host: str) -> None:
+    """The report as a page that keeps itself up to date; read-only. Ctrl-C ends it."""
+    from vsbo.interfaces.dashboard import serve
+
+    serve(_database(study), name, host, port)
+
+
 @cli.command("list")
 @_study
 @_json

@@ -14,6 +14,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from vsbo.interfaces.sparkline import sparkline
 from vsbo.interfaces.template import as_text
 from vsbo.optimizer import Trial
 from vsbo.stopping import Progress
@@ -147,19 +148,32 @@ def study_data(study: Study) -> dict[str, Any]:
     """A study as JSON-able values; `progress` are the trials that were the best when they were told."""
     trials, best = study.trials, study.best
     finished = [trials[n] for n in study.state.finished]
+    values = [trial.y for trial in finished if trial.status == "done"]
     return {
         "study": study.name,
         "file": str(study.path),
         "direction": study.direction,
         "variables": study.space.D,
-        "done": sum(trial.status == "done" for trial in trials),
+        "done": len(values),
         "failed": sum(trial.status == "failed" for trial in trials),
         "pending": [trial.number for trial in trials if trial.status == "pending"],
         "best": None if best is None else trial_data(best),
         "selected": [study.space.names[j] for j in study.state.selected],
+        "all_equal": len(set(values)) == 1 < len(values),
         "progress": [{"number": t.number, "value": t.y} for t in _improvements(finished, study.direction)],
         "failures": [{"number": t.number, "reason": t.reason} for t in finished if t.status == "failed"],
+        "convergence": _best_so_far(finished, study.direction),
     }
+
+
+def _best_so_far(finished: list[Trial], direction: str) -> list[float]:
+    """The best value after each evaluation, from the first value on."""
+    steps = {trial.number: trial.y for trial in _improvements(finished, direction)}
+    best: list[float] = []
+    for trial in finished:
+        if trial.number in steps or best:
+            best.append(steps.get(trial.number, best[-1] if best else 0.0))
+    return best
 
 
 def _improvements(finished: list[Trial], direction: str) -> Iterator[Trial]:
@@ -194,12 +208,16 @@ def print_study(data: dict[str, Any], *, everything: bool = False, more: str = "
                   f"{data['variables']} variables"),
         ("evaluations", f"{data['done'] + data['failed']}, of which {data['failed']} failed; "
                         f"{len(data['pending'])} pending" + _listed(data["pending"])),
-        ("best value", "none yet" if best is None else f"{best['value']!r} (trial {best['number']})"),
+        ("best value", "none yet" if best is None else f"{best['value']!r} (trial {best['number']})"
+                       + ("; all values are equal" if data["all_equal"] else "")),
         ("selected", _selection(data)),
     ]  # fmt: skip
+    if len(data["convergence"]) > 1:
+        start, end = number(data["convergence"][0]), number(data["convergence"][-1])
+        rows.insert(3, ("convergence", f"{start} {sparkline(data['convergence'])} {end}"))
     print_rows(rows)
     if best is not None:
-        # Those that the search works on come first: they are why it is the best.
+        # Those that the search has picked out come first: they are why it is the best.
         names = [*data["selected"], *(name for name in best["params"] if name not in data["selected"])]
         first = names if everything else names[:shown]
         out.print("\nbest point")
@@ -219,7 +237,11 @@ def print_study(data: dict[str, Any], *, everything: bool = False, more: str = "
 
 def _selection(data: dict[str, Any]) -> str:
     names = data["selected"]
-    return "all variables" if len(names) == data["variables"] else ", ".join(map(plain, names)) or "none"
+    return (
+        "all variables"
+        if len(names) == data["variables"] or data["all_equal"]
+        else ", ".join(map(plain, names)) or "none"
+    )
 
 
 def print_rows(rows: list[tuple[str, str]]) -> None:
@@ -231,7 +253,7 @@ def print_rows(rows: list[tuple[str, str]]) -> None:
 
 
 def print_importance(data: dict[str, Any], *, top: int) -> None:
-    """A table with bars; * marks the variables that the search works on now."""
+    """A table with bars; * marks the variables that are picked out now."""
     out = console()
     if data["note"]:
         out.print(f"nothing is known yet: {data['note']}")
@@ -261,7 +283,7 @@ def print_importance(data: dict[str, Any], *, top: int) -> None:
         out.print(f"... and {len(rest)} more, each with {100 * max(one['high'] for one in rest):.1f} % at most: --all")
     out.print(
         "share: of the variation of the value over the whole space, interactions included\n"
-        "effect: the probability that it has one; * the search works on it now"
+        "effect: the probability that it has one; * picked out now"
     )
 
 
