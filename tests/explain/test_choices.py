@@ -35,20 +35,54 @@ def replayed(optimizer):
     return found
 
 
+def reasons_of(replayed):
+    """The length-scales by which the main effects of each fit were chosen: they change with the cold starts."""
+    found = []
+    for before, after in replayed:
+        cold = after.cold_at == len(before.finished)
+        found.append(before.theta.lengthscales if cold or not found else found[-1])
+    return found
+
+
 def names_of(optimizer, variables):
     return tuple(optimizer.space.names[j] for j in variables)
 
 
 def test_choices_are_the_main_effects_of_each_fit(optimizer, replayed):
     choices = choices_of(optimizer.state)
-    assert len(choices) == len(replayed) == 37
+    fits = [event for event in optimizer.state.log if isinstance(event, Fitted) and not event.plain]
+    assert len(choices) == len(replayed) == len(fits) - 1  # the first has no length-scales to choose by
+    changed = 0
     for choice, (before, after) in zip(choices, replayed, strict=True):
         assert choice.n == len(before.finished)
         assert choice.variables == main_effects(before) == after.selected
         # The reason: no other variable had a shorter length-scale.
         others = np.setdiff1d(np.arange(10), choice.variables)
         assert max(choice.scales[list(choice.variables)]) <= min(choice.scales[others])
-        np.testing.assert_array_equal(choice.scales, before.theta.lengthscales)
+        if choice.event.cold_at:
+            np.testing.assert_array_equal(choice.scales, before.theta.lengthscales)
+            changed += 1
+        else:
+            assert choice.variables == before.theta.main
+    assert changed > 5
+
+
+def test_what_each_search_brought(optimizer):
+    history, trials = optimizer.history(), [optimizer.trials[number] for number in optimizer.state.finished]
+    best = np.inf
+    points, improved = Counter(), Counter()
+    for trial in trials:
+        points[trial.origin] += 1
+        if trial.status == "done" and trial.y < best:
+            best, improved[trial.origin] = trial.y, improved[trial.origin] + 1
+    assert {one.name: (one.points, one.improvements) for one in history.searches} == {
+        name: (points[name], improved[name]) for name in ("model", "plain", "near")
+    }
+    assert sum(one.points for one in history.searches) == 38
+    said = next(sentence for sentence in history.sentences if sentence.startswith("Proposed were"))
+    assert f"{points['near']} points by the search near the best" in said
+    alone = vsbo.minimize(f, [(0, 1)] * 5, budget=8, rng=0, config=Config.vanilla(n_raw=32)).optimizer
+    assert alone.history().searches == ()
 
 
 def test_how_often_and_when_each_was_chosen(optimizer, replayed):
@@ -65,11 +99,16 @@ def test_periods_have_those_that_had_main_effects_most_of_the_time(optimizer, re
     history = optimizer.history()
     assert history.periods[0].case == "design"
     assert [number for period in history.periods for number in period.trials] == list(optimizer.state.finished)
-    first = len(replayed[0][0].finished)
-    assert [period.n for period in history.periods] == [0, *range(first, 42, 8)]
-    last, medians = (), {}
+    starts = [0]
+    for before, _ in replayed:
+        if len(starts) == 1 or len(before.finished) - starts[-1] >= 8:
+            starts.append(len(before.finished))
+    assert [period.n for period in history.periods] == starts
+    ends = dict(zip(starts, [*starts[1:], 42], strict=True))
+    last, medians, reasons = (), {}, reasons_of(replayed)
     for period in history.periods[1:]:
-        within = [(b, a) for b, a in replayed if period.n <= len(b.finished) < period.n + 8]
+        within = [(b, a) for b, a in replayed if period.n <= len(b.finished) < ends[period.n]]
+        scales = [r for r, (b, _) in zip(reasons, replayed, strict=True) if period.n <= len(b.finished) < ends[period.n]]
         counts = Counter(j for _, after in within for j in after.selected)
         chosen = tuple(sorted(j for j in counts if counts[j] > len(within) / 2))
         assert period.case == "main effects"
@@ -79,9 +118,9 @@ def test_periods_have_those_that_had_main_effects_most_of_the_time(optimizer, re
         assert set(period.scales) == set(period.active) | set(last)
         for name, (before, now) in period.scales.items():
             j = optimizer.space.names.index(name)
-            assert now == pytest.approx(np.median([b.theta.lengthscales[j] for b, _ in within]))
+            assert now == pytest.approx(np.median([one[j] for one in scales]))
             assert before == (pytest.approx(medians[j]) if medians else None)
-        medians = {j: np.median([b.theta.lengthscales[j] for b, _ in within]) for j in range(10)}
+        medians = {j: np.median([one[j] for one in scales]) for j in range(10)}
         last = period.active
         assert period.loss == [e for e in within[-1][1].log if isinstance(e, Fitted)][-1].loss
         assert period.accurate is None

@@ -2,11 +2,11 @@
 
 from vsbo.explain.choices import Chosen, choices_of
 from vsbo.explain.explain import importance_of
-from vsbo.explain.history import Fallback, History, Outlook, Period, Predictions, Seconds, StepRecord
+from vsbo.explain.history import Fallback, History, Outlook, Period, Predictions, SearchRecord, Seconds, StepRecord
 from vsbo.explain.importance import Effect, Importance, VariableImportance
 from vsbo.explain.story import history_of
 
 __all__ = [
-    "Chosen", "Effect", "Fallback", "History", "Importance", "Outlook", "Period", "Predictions", "Seconds",
-    "StepRecord", "VariableImportance", "choices_of", "history_of", "importance_of",
+    "Chosen", "Effect", "Fallback", "History", "Importance", "Outlook", "Period", "Predictions",
+    "SearchRecord", "Seconds", "StepRecord", "VariableImportance", "choices_of", "history_of", "importance_of",
 ]  # fmt: skip

@@ -34,6 +34,17 @@ class Fallback:
 
 
 @dataclass(frozen=True)
+class SearchRecord:
+    """One of the searches that take turns: its name in `Config.searches`, how many finished points were its proposals,
+    and how many of them were the best so far.
+    """
+
+    name: str
+    points: int
+    improvements: int
+
+
+@dataclass(frozen=True)
 class Seconds:
     """Where the time went. evaluation: the user's own, summed over trials; None where the log has no clock."""
 
@@ -129,7 +140,8 @@ class History:
     """The story. periods: one for each choice of variables, and one for the time before the first.
 
     convergence: (number, value, best so far) of each finished trial, in order of finishing; value None if it failed.
-    predictions, outlook: None while there is no model. note: why little is known, or empty.
+    predictions, outlook: None while there is no model. note: why little is known, or empty. searches: what each of those
+    that take turns has brought; empty where there is one only.
     """
 
     periods: tuple[Period, ...]
@@ -139,6 +151,7 @@ class History:
     predictions: Predictions | None = field(repr=False)
     outlook: Outlook | None
     note: str = ""
+    searches: tuple[SearchRecord, ...] = ()
 
     def records(self) -> list[dict[str, Any]]:
         """One dict a period; JSON-able."""
@@ -203,6 +216,15 @@ def _chosen(period: Period) -> str:
     return text + ": " + ("; ".join(parts) if parts else "the same as before")
 
 
+#: What proposed a point, in words, by its origin.
+ORIGINS = {"model": "the model", "plain": "the plain model", "near": "the search near the best", "design": "the design"}
+
+
+def _proposed(search: SearchRecord) -> str:
+    better = times(search.improvements) if search.improvements else "never"
+    return f"{plural(search.points, 'point')} by {ORIGINS[search.name]} (the best so far {better})"
+
+
 def _scales(before: float | None, now: float) -> str:
     return f"{now:.2g}" if before is None else f"{before:.2g} to {now:.2g}"
 
@@ -210,6 +232,9 @@ def _scales(before: float | None, now: float) -> str:
 def sentences_of(history: History) -> tuple[str, ...]:
     """The whole story in words."""
     told = [period.sentence for period in history.periods if period.trials or period.number]
+    proposed = [_proposed(one) for one in history.searches if one.points]
+    if proposed:
+        told.append(f"Proposed were {', '.join(proposed)}.")
     if history.fallbacks:
         stages = sorted({fallback.stage for fallback in history.fallbacks})
         used = "was" if len(history.fallbacks) == 1 else "were"

@@ -10,7 +10,7 @@ import numpy as np
 from vsbo.arrays import Array, frozen
 from vsbo.errors import NumericalError
 from vsbo.explain.choices import Chosen, choices_of
-from vsbo.explain.history import Fallback, History, Outlook, Period, Predictions, Seconds, StepRecord
+from vsbo.explain.history import Fallback, History, Outlook, Period, Predictions, SearchRecord, Seconds, StepRecord
 from vsbo.explain.leave_one_out import leave_one_out
 from vsbo.linalg import single_thread
 from vsbo.models import expected_gain, posterior_of
@@ -31,13 +31,16 @@ def history_of(state: State, evaluating: Mapping[int, float] | None = None) -> H
     best: float | None = None
     convergence: list[tuple[int, float | None, float | None]] = []
     periods = []
+    proposed, improved = Counter[str](), Counter[str]()
     for number, chapter in enumerate(chapters):
         before, improvements = best, 0
         for trial in chapter.trials:
             y = state.evaluations[trial].y
             counts = state.evaluations[trial].status == "done"
+            proposed[state.evaluations[trial].origin] += 1
             if counts and (best is None or y > best):
                 best, improvements = y, improvements + 1
+                improved[state.evaluations[trial].origin] += 1
             convergence.append((trial, sign * y if counts else None, None if best is None else sign * best))
         periods.append(_period(state, number, chapters, before, best, improvements, sign, evaluating))
     done = [one for one in state.evaluations if one.status == "done"]
@@ -47,6 +50,7 @@ def history_of(state: State, evaluating: Mapping[int, float] | None = None) -> H
     if not note and predictions is None:
         equal = len({one.y for one in done}) == 1 < len(done)
         note = f"all {len(done)} values are equal" if equal else "there is no model of the values yet"
+    several = state.config.searches if len(state.config.searches) > 1 else ()
     return History(
         periods=tuple(periods),
         convergence=tuple(convergence),
@@ -55,6 +59,7 @@ def history_of(state: State, evaluating: Mapping[int, float] | None = None) -> H
         predictions=predictions,
         outlook=outlook,
         note=note,
+        searches=tuple(SearchRecord(name, proposed[name], improved[name]) for name in several),
     )
 
 

@@ -12,6 +12,7 @@ import scipy
 
 from vsbo._version import __version__
 from vsbo.explain import History, Importance, choices_of
+from vsbo.explain.history import ORIGINS
 from vsbo.explain.words import plural
 from vsbo.interfaces.display import duration
 from vsbo.interfaces.template import as_text
@@ -193,7 +194,7 @@ def _best(study: Study, importance: Importance | None) -> dict[str, Any]:
     return {
         "value": repr(best.y),
         "number": best.number,
-        "origin": f"from the {best.origin}" if best.origin in ("design", "model") else best.origin,
+        "origin": f"from {ORIGINS[best.origin]}" if best.origin in ORIGINS else best.origin,
         "point": [[name, as_text(best.params[name]), _range(study.space, name)] for name in names[: POINT + 4]],
         "more": max(0, study.space.D - POINT),
     }
