@@ -8,7 +8,7 @@ import numpy as np
 from vsbo.arrays import Array, frozen
 from vsbo.data import standardize
 from vsbo.explain.chain import walk
-from vsbo.explain.features import Basis, bases_of, feature_matrix
+from vsbo.explain.features import Basis, bases_of, feature_matrix, moments_in
 from vsbo.explain.importance import CALLED, LEVEL, Effect, Importance, Trend, VariableImportance
 from vsbo.explain.shares import Draws, Posterior, draw_posterior, quantile
 from vsbo.explain.sparse import Groups, rotate
@@ -52,13 +52,14 @@ def importance_of(state: State) -> Importance:
         z = standardize(y)
     with single_thread(), np.errstate(all="ignore"):
         bases = bases_of(state.space, X)
-        features = feature_matrix(bases, X)
         ordered = np.array([basis.ordered for basis in bases])
         # A choice without order has no first functions: the walk needs all of them.
         few = max([COARSE, *(basis.size for basis in bases if not basis.ordered)])
-        groups = Groups(rotate(features, z), features[:, :, :few], ordered, range(state.D))
+        features = feature_matrix(bases, X, few)
+        groups = Groups(rotate(features, z), features, ordered, range(state.D))
         visits, doubts = walk(groups, BURN_IN, STEPS, rng)
-        found = draw_posterior(visits, doubts, features, ordered, _box(bases, best, features.shape[2]), rng)
+        box = moments_in(bases, np.maximum(best - REACH, 0.0), np.minimum(best + REACH, 1.0))
+        found = draw_posterior(visits, doubts, lambda j: bases[j].at(X[:, j]), ordered, box, rng)
     size = float(np.max(np.abs(y)))  # values may be so large that their squares are not numbers
     scale = size * float(np.std(y / size, ddof=1)) * (1.0 if state.direction == "maximize" else -1.0)
     variables = _variables(state, found, bases)
@@ -77,15 +78,6 @@ def importance_of(state: State) -> Importance:
         effects=tuple(_effect(state, bases[one.index], one.index, found, scale) for one in leading),
         seconds=time.perf_counter() - began,
     )
-
-
-def _box(bases: Sequence[Basis], best: Array, R: int) -> tuple[Array, Array]:
-    """Means (D, R) and covariances (D, R, R) of the functions within REACH of the best point, inside the cube."""
-    means, covariances = np.zeros((len(bases), R)), np.zeros((len(bases), R, R))
-    for j, basis in enumerate(bases):
-        mean, covariance = basis.moments(max(best[j] - REACH, 0.0), min(best[j] + REACH, 1.0))
-        means[j, : basis.size], covariances[j, : basis.size, : basis.size] = mean, covariance
-    return means, covariances
 
 
 def _variables(state: State, found: Posterior, bases: Sequence[Basis]) -> tuple[VariableImportance, ...]:

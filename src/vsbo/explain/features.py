@@ -19,7 +19,7 @@ from vsbo.arrays import Array
 from vsbo.space import Choice, Space, Variable
 
 #: Functions of a real variable: up to this degree.
-DEGREE = 10
+DEGREE = 16
 #: Of a choice without order: beyond so many values only those seen most get contrasts of their own.
 MOST_CONTRASTS = 12
 #: A whole number with more levels than this is treated as real; on a logarithmic axis the first levels are wide.
@@ -121,15 +121,35 @@ def _levels(variable: Variable) -> tuple[Array, Array]:
     return 0.5 * (edges[1:] + edges[:-1]), np.diff(edges)
 
 
-def feature_matrix(bases: Sequence[Basis], X: Array) -> Array:
-    """(n, D, R): the functions of all variables at X (n, D), with zeros where a variable has fewer than R."""
+def feature_matrix(bases: Sequence[Basis], X: Array, most: int | None = None) -> Array:
+    """Values (n, D, R) of all functions at X (n, D), or of the first `most`; 0 where a variable has fewer."""
     n, D = X.shape
-    R = max(DEGREE, max(basis.size for basis in bases))
+    R = max(DEGREE, max(basis.size for basis in bases)) if most is None else most
     features = np.zeros((n, D, R))
     plain = [j for j, basis in enumerate(bases) if basis.table is None]
     if plain:
-        features[:, plain, :DEGREE] = legendre(X[:, plain].ravel(), DEGREE).reshape(n, len(plain), DEGREE)
+        r = min(R, DEGREE)
+        features[:, plain, :r] = legendre(X[:, plain].ravel(), r).reshape(n, len(plain), r)
     for j, basis in enumerate(bases):
         if basis.table is not None:
-            features[:, j, : basis.size] = basis.at(X[:, j])
+            r = min(R, basis.size)
+            features[:, j, :r] = basis.at(X[:, j])[:, :r]
     return features
+
+
+def moments_in(bases: Sequence[Basis], low: Array, high: Array) -> tuple[Array, Array]:
+    """Means (D, R) and covariances (D, R, R) of the functions over the box [low, high], both (D,)."""
+    D, R = len(bases), max(DEGREE, max(basis.size for basis in bases))
+    means, covariances = np.zeros((D, R)), np.zeros((D, R, R))
+    plain = [j for j, basis in enumerate(bases) if basis.table is None]
+    if plain:
+        u = low[plain, None] + (high - low)[plain, None] * 0.5 * (NODES + 1.0)
+        values = legendre(u.ravel(), DEGREE).reshape(len(plain), len(NODES), DEGREE)
+        means[plain, :DEGREE] = WEIGHTS @ values
+        centred = values - means[plain, None, :DEGREE]
+        covariances[plain, :DEGREE, :DEGREE] = np.matmul((centred * WEIGHTS[:, None]).transpose(0, 2, 1), centred)
+    for j, basis in enumerate(bases):
+        if basis.table is not None:
+            r = basis.size
+            means[j, :r], covariances[j, :r, :r] = basis.moments(float(low[j]), float(high[j]))
+    return means, covariances

@@ -53,13 +53,22 @@ class Rotation:
     y: Array
     D: int
 
+    def ratio(self, spread: int) -> float:
+        """v / s; an index into SPREADS."""
+        return SPREADS[spread] * min(1.0, self.D / len(self.y))
+
     def unseen(self, noise: int, spread: int) -> float:
         """v; indices into NOISES and SPREADS."""
-        return SPREADS[spread] * NOISES[noise] * min(1.0, self.D / len(self.y))
+        return NOISES[noise] * self.ratio(spread)
+
+    def weights(self, spread: int) -> Array:
+        """The diagonal (m,) of s B^-1, the same for all s."""
+        weights: Array = 1.0 / (1.0 + self.ratio(spread) * self.e)
+        return weights
 
     def inverse(self, noise: int, spread: int) -> Array:
         """The diagonal (m,) of B^-1."""
-        inverse: Array = 1.0 / (NOISES[noise] + self.unseen(noise, spread) * self.e)
+        inverse: Array = self.weights(spread) / NOISES[noise]
         return inverse
 
 
