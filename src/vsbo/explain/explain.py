@@ -59,7 +59,7 @@ def importance_of(state: State) -> Importance:
         groups = Groups(rotate(features, z), features, ordered, range(state.D))
         visits, doubts = walk(groups, BURN_IN, STEPS, rng)
         box = moments_in(bases, np.maximum(best - REACH, 0.0), np.minimum(best + REACH, 1.0))
-        found = draw_posterior(visits, doubts, lambda j: bases[j].at(X[:, j]), ordered, box, rng)
+        found = draw_posterior(visits, doubts, lambda j: (bases[j].at(X[:, j]), bases[j].kernels()), box, rng)
     size = float(np.max(np.abs(y)))  # values may be so large that their squares are not numbers
     scale = size * float(np.std(y / size, ddof=1)) * (1.0 if state.direction == "maximize" else -1.0)
     variables = _variables(state, found, bases)

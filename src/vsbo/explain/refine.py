@@ -1,11 +1,17 @@
 """The groups of a model with all their functions, and how large and smooth each is: drawn together with the noise.
 
-The walk knows of each effect one of a few lambdas, and of f no more than six functions a variable; intervals would be as
-sure as if both were known. Here, for the groups of a visited model,
+The walk knows of each effect one of a few lambdas, and of f no more than six functions a variable; intervals would be
+as sure as if both were known. Here an effect is a Gaussian process over its variable, of unknown variance and length
+(Matern's of 5/2, `Basis.kernels`: unlike lambdas that fall with the degree it is as rough at the ends of a range as in
+the middle), that of a pair the product of two. Written in the orthonormal functions,
 
-    beta | lambda, s, y   normal;      (amplitude, decay) of a group | its beta   on a fine grid;      s | beta, y
+    beta_g ~ N(0, a Lambda_h),  Lambda_h = R_h R_h',  trace 1;      a in AMPLITUDES, h in LENGTHS, all as likely
 
-are drawn in turn (Gibbs). Products of all columns are made once for each v; a round costs one factorization.
+Drawn in turn: (a, h) and beta_g of each group given the others' beta and s, s given all, and at last all beta at once.
+With G = Phi_g' W Phi_g, W = s B^-1, c = Phi_g' W (y - the others), and R_h' G R_h = V diag(d) V' (made once), z = V' R' c,
+
+    log p(y | a, h) = 1/2 sum_i [ a z_i^2 / s / (s + a d_i) - log(1 + a d_i / s) ] + const
+    beta_g = R_h V u,   u_i ~ N(a z_i / (s + a d_i), a s / (s + a d_i))
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,103 +19,114 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from vsbo.arrays import Array
+from vsbo.explain.features import LENGTHS
 from vsbo.explain.sparse import Key, Rotation
 from vsbo.linalg import cholesky, solve_lower
 
-#: lambda = amplitude decay^degree / sum decay^degree, each combination as likely as any other.
-AMPLITUDES = tuple(float(a) for a in np.geomspace(0.003, 1.5, 10))
-DECAYS = (0.05, 0.15, 0.3, 0.45, 0.6, 0.75, 0.9)
-#: s is at least this part of the variance of y: what ten functions leave of a kink is larger.
+#: Variances of an effect, as parts of that of y.
+AMPLITUDES = np.geomspace(0.003, 1.5, 10)
+#: s is at least this part of the variance of y: what the functions leave of a kink is larger.
 LEAST_NOISE = 1e-6
-#: Products of a pair here: functions (a, b) of the first so many of each.
-FINE_FIRST = 8
+#: Products of a pair here: functions (a, b) of each with a + b less than this.
+FINE_FIRST = 6
 FINE_PAIR = tuple((a, b) for a in range(FINE_FIRST) for b in range(FINE_FIRST) if a + b < FINE_FIRST)
-#: A coefficient that the data could shrink by less than this part is drawn from its prior: many, where f is smooth.
-SILENT = 1e-3
+#: Added to Lambda, whose trace is 1: long lengths have almost no fourth function.
+NUGGET = 1e-9
 
 
 class Columns:
-    """All columns of the groups that any of the models has. keys; part: where the columns of a key are; U (m, Q)."""
+    """All columns of the groups that any of the models has.
 
-    def __init__(self, rotation: Rotation, values: Mapping[int, Array], ordered: Array, keys: Sequence[Key]) -> None:
-        """values: (n, r) of all functions of each variable that is in a key; ordered (D,)."""
-        self.rotation, self.keys = rotation, tuple(keys)
-        blocks, degrees, self.functions = [np.empty((len(rotation.E), 0))], [], {}
-        for key in self.keys:
+    part: where the columns of a key are; functions: which (r, 1 or 2); U (m, Q): rotated; R (H, r, r): of each key.
+    """
+
+    def __init__(
+        self, rotation: Rotation, values: Mapping[int, Array], kernels: Mapping[int, Array], keys: Sequence[Key]
+    ) -> None:
+        """values (n, r) and kernels (H, r, r) of all functions of each variable that is in a key."""
+        self.rotation, self.part, self.functions, self.roots = rotation, {}, {}, {}
+        blocks, end = [np.empty((len(rotation.E), 0))], 0
+        for key in keys:
             sizes = [values[j].shape[1] for j in key]
             every = np.ndindex(sizes[0]) if len(key) == 1 else FINE_PAIR
             which = np.array([one for one in every if all(a < size for a, size in zip(one, sizes, strict=True))])
-            block = values[key[0]][:, which[:, 0]]
-            blocks.append(block if len(key) == 1 else block * values[key[1]][:, which[:, 1]])
-            # The functions of a choice without order are as likely as each other.
-            degrees.append(which.sum(axis=1) * (1.0 if len(key) == 2 or ordered[key[0]] else 0.0))
-            self.functions[key] = which
-        ends = np.cumsum([block.shape[1] for block in blocks])
-        self.part = {key: np.arange(ends[i], ends[i + 1]) for i, key in enumerate(self.keys)}
+            block, kernel = np.ones((len(rotation.E), len(which))), np.ones((len(LENGTHS), len(which), len(which)))
+            for j, a in zip(key, which.T, strict=True):
+                block *= values[j][:, a]
+                kernel *= kernels[j][:, a[:, None], a]
+            blocks.append(block)
+            kernel /= np.trace(kernel, axis1=1, axis2=2)[:, None, None]
+            self.roots[key] = np.linalg.cholesky(kernel + NUGGET * np.eye(len(which)))
+            self.functions[key], self.part[key] = which, np.arange(end, end + len(which))
+            end += len(which)
         self.U = rotation.E.T @ np.concatenate(blocks, axis=1)
-        self.lambdas = {key: _lambdas(degree) for key, degree in zip(self.keys, degrees, strict=True)}
         self._products: dict[int, tuple[Array, Array, float]] = {}
+        self._turned: dict[tuple[Key, int], tuple[Array, Array]] = {}
 
     def products(self, spread: int) -> tuple[Array, Array, float]:
-        """U' W U (Q, Q), U' W y (Q,) and y' W y, W = s B^-1, which is the same for all s."""
+        """U' W U (Q, Q), U' W y (Q,) and y' W y."""
         if spread not in self._products:
             W = self.rotation.weights(spread)
             WU, y = self.U * W[:, None], self.rotation.y
             self._products[spread] = self.U.T @ WU, y @ WU, float(y @ (W * y))
         return self._products[spread]
 
-
-def _lambdas(degree: Array) -> Array:
-    """(combinations, r)."""
-    powers = np.array(DECAYS)[:, None] ** degree
-    powers /= powers.sum(axis=1, keepdims=True)
-    return np.concatenate([amplitude * powers for amplitude in AMPLITUDES])
+    def turned(self, key: Key, spread: int) -> tuple[Array, Array]:
+        """d (H, r) and R V (H, r, r)."""
+        if (key, spread) not in self._turned:
+            at, R = self.part[key], self.roots[key]
+            G = self.products(spread)[0][np.ix_(at, at)]
+            d, V = np.linalg.eigh(R.transpose(0, 2, 1) @ G @ R)
+            self._turned[key, spread] = np.maximum(d, 0.0), R @ V
+        return self._turned[key, spread]
 
 
 class Chain:
-    """Draws of the coefficients of some groups."""
+    """Draws of the coefficients of the groups `keys`, in this order; part: where those of each are; noise: s."""
 
-    def __init__(self, columns: Columns, keys: Sequence[Key], variances: Sequence[float], noise: float) -> None:
-        """variances: of the effects, to begin with; noise: s."""
+    def __init__(self, columns: Columns, keys: Sequence[Key], noise: float) -> None:
         self.columns, self.keys, self.noise = columns, tuple(keys), noise
         self.at = np.concatenate([np.empty(0, dtype=int), *(columns.part[key] for key in keys)])
         ends = np.cumsum([0, *(len(columns.part[key]) for key in keys)])
-        self.part = [np.arange(ends[i], ends[i + 1]) for i in range(len(keys))]
-        # Groups padded to one width: lambda 1 where there is no column.
-        r = max((len(part) for part in self.part), default=0)
-        self.grid = np.ones((len(self.part), len(AMPLITUDES) * len(DECAYS), r))
-        self.pad = np.full((len(self.part), r), len(self.at))
-        for i, part in enumerate(self.part):
-            self.grid[i, :, : len(part)] = columns.lambdas[self.keys[i]]
-            self.pad[i, : len(part)] = part
-        self.log_grid, self.inverse = np.log(self.grid).sum(axis=2), 1.0 / self.grid
-        self.root = np.ones(len(self.at) + 1)
-        start = [DECAYS.index(0.3) + len(DECAYS) * int(np.argmin(np.abs(np.log(AMPLITUDES) - np.log(v)))) for v in variances]
-        self._take(np.array(start, dtype=int))
+        self.part = [slice(int(ends[i]), int(ends[i + 1])) for i in range(len(self.keys))]
+        self.beta = np.zeros(len(self.at))
+        self.root = np.zeros((len(self.at), len(self.at)))
 
-    def _take(self, chosen: Array) -> None:
-        self.root[self.pad] = np.sqrt(self.grid[np.arange(len(chosen)), chosen])
-
-    def round(self, spread: int, count: int, rng: np.random.Generator) -> Array:
-        """Coefficients (count, q) given lambda and s; then new lambda and s given the first of them."""
-        G, Wy, yy = self.columns.products(spread)
-        root = self.root[:-1]
-        draws = rng.standard_normal((count, len(root))) * root
-        loud = np.flatnonzero(root**2 * np.diagonal(G)[self.at] > SILENT * self.noise)
-        rest = yy
-        if len(loud):
-            at, l = self.at[loud], root[loud]
-            G, Wy = G[np.ix_(at, at)], Wy[at]
-            C = G * l * (l[:, None] / self.noise)
-            C[np.arange(len(l)), np.arange(len(l))] += 1.0
-            L, _ = cholesky(C)
-            half = solve_lower(L, (Wy * l / self.noise)[:, None])
-            draws[:, loud] = (solve_lower(L, half + rng.standard_normal((len(l), count)), transposed=True) * l[:, None]).T
-            first = draws[0, loud]
-            rest = max(yy - 2.0 * float(first @ Wy) + float(first @ (G @ first)), 0.0)
-        squares = np.append(draws[0] ** 2, 0.0)[self.pad]
-        logs = -0.5 * (self.log_grid + np.matmul(self.inverse, squares[:, :, None])[:, :, 0])
-        logs -= np.log(rng.exponential(size=logs.shape))  # the largest of these is a draw (Gumbel)
-        self._take(logs.argmax(axis=1))
+    def round(self, spread: int, rng: np.random.Generator) -> None:
+        """New (a, h) and beta of each group in turn, and s."""
+        G, Wy, yy = self._products(spread)
+        s = self.noise
+        fit = G @ self.beta
+        for key, part in zip(self.keys, self.part, strict=True):
+            d, RV = self.columns.turned(key, spread)
+            own = G[:, part]
+            c = (Wy - fit)[part] + own[part] @ self.beta[part]
+            z = c @ RV  # (H, r)
+            gain = AMPLITUDES[:, None, None] / (s + AMPLITUDES[:, None, None] * d)  # (a, H, r)
+            logs = (gain * z**2 / s + np.log(gain)).sum(axis=2) - len(c) * np.log(AMPLITUDES)[:, None]
+            a, h = divmod(int(np.argmax(0.5 * logs - np.log(rng.exponential(size=logs.shape)))), len(LENGTHS))  # Gumbel
+            u = gain[a, h] * z[h] + np.sqrt(s * gain[a, h]) * rng.standard_normal(len(c))
+            new = RV[h] @ u
+            fit += own @ (new - self.beta[part])
+            self.beta[part] = new
+            self.root[part, part] = self.columns.roots[key][h] * np.sqrt(AMPLITUDES[a])
+        rest = max(yy - 2.0 * float(self.beta @ Wy) + float(self.beta @ fit), 0.0)
         self.noise = min(max(0.5 * rest / rng.gamma(0.5 * len(self.columns.rotation.y)), LEAST_NOISE), 1.0)
+
+    def draw(self, spread: int, count: int, rng: np.random.Generator) -> Array:
+        """Coefficients (count, q) of all groups at once, given every (a, h) and s; the chain goes on from the last."""
+        G, Wy, _ = self._products(spread)
+        if not len(Wy):
+            return np.zeros((count, 0))
+        R = self.root
+        C = R.T @ G @ R / self.noise
+        C[np.arange(len(C)), np.arange(len(C))] += 1.0
+        L, _ = cholesky(C)
+        half = solve_lower(L, (Wy @ R / self.noise)[:, None])
+        draws: Array = (R @ solve_lower(L, half + rng.standard_normal((len(C), count)), transposed=True)).T
+        self.beta = draws[-1].copy()
         return draws
+
+    def _products(self, spread: int) -> tuple[Array, Array, float]:
+        G, Wy, yy = self.columns.products(spread)
+        return G[np.ix_(self.at, self.at)], Wy[self.at], yy

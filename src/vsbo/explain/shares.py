@@ -18,7 +18,7 @@ import numpy as np
 from vsbo.arrays import Array
 from vsbo.explain.chain import Doubts, Visit, draw_index
 from vsbo.explain.refine import FINE_FIRST, Chain, Columns
-from vsbo.explain.sparse import FIRST, GRID, NOISES, PAIR, SPREAD
+from vsbo.explain.sparse import FIRST, NOISES, PAIR, SPREAD
 
 #: Models that are drawn from, and draws of coefficients from each.
 MODELS, ROUNDS, DRAWS = 16, 3, 5
@@ -69,29 +69,29 @@ class Posterior:
 def draw_posterior(
     visits: Sequence[Visit],
     doubts: Doubts | None,
-    values_of: Callable[[int], Array],
-    ordered: Array,
+    functions_of: Callable[[int], tuple[Array, Array]],
     box: tuple[Array, Array],
     rng: np.random.Generator,
 ) -> Posterior:
-    """values_of: (n, r) of all functions of a variable; box: means (D, R) and covariances (D, R, R) of the functions in the box."""
+    """functions_of: values (n, r) and kernels (H, r, r) of all functions of a variable; box: means (D, R) and covariances (D, R, R) of the functions in the box."""
     weights = np.array([visit.weight for visit in visits])
     # Systematic resampling: each model as often as it deserves, up to one.
     at = (np.arange(MODELS) + rng.random()) / MODELS
     chosen, counts = np.unique(np.searchsorted(np.cumsum(weights) / weights.sum(), at), return_counts=True)
     picked = [visits[min(int(i), len(visits) - 1)] for i in chosen]
     keys = sorted({key for visit in picked for key in visit.model.on})
-    values = {j: values_of(j) for j in sorted({j for key in keys for j in key})}
-    columns = Columns(visits[0].model.groups.rotation, values, ordered, keys)
+    functions = {j: functions_of(j) for j in {j for key in keys for j in key}}
+    values, kernels = ({j: one[part] for j, one in functions.items()} for part in (0, 1))
+    columns = Columns(visits[0].model.groups.rotation, values, kernels, keys)
     # Models with the same groups share a chain.
     order = sorted(range(len(picked)), key=lambda i: sorted(picked[i].model.on))
     chain, parts = None, []
     for i in order:
         visit = picked[i]
         if chain is None or set(chain.keys) != set(visit.model.on):
-            chain = Chain(columns, sorted(visit.model.on), [GRID[visit.model.on[key]][0] for key in sorted(visit.model.on)], NOISES[visit.model.noise])
+            chain = Chain(columns, sorted(visit.model.on), NOISES[visit.model.noise])
             for _ in range(SETTLE):
-                chain.round(visit.model.spread, 1, rng)
+                chain.round(visit.model.spread, rng)
         parts.append(_draw(visit, chain, int(counts[i]), box, rng))
     main, pair, rest, local_main, local_without, local_pair, local_rest, *others = (
         np.concatenate(arrays) for arrays in zip(*parts, strict=True)
@@ -113,8 +113,9 @@ def _draw(
     count = rounds * DRAWS
     noise, drawn = np.empty(count), []
     for i in range(rounds):
+        chain.round(visit.model.spread, rng)
         noise[i * DRAWS : (i + 1) * DRAWS] = chain.noise
-        drawn.append(chain.round(visit.model.spread, DRAWS, rng))
+        drawn.append(chain.draw(visit.model.spread, DRAWS, rng))
     coefficients = np.concatenate(drawn)
     slabs = slab(visit.factors, visit.A, visit.b, visit.model.groups.roots[:D], count, rng)
     r = slabs.shape[2]
