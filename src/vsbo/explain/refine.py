@@ -28,7 +28,7 @@ AMPLITUDES = np.geomspace(0.003, 1.5, 10)
 #: s is at least this part of the variance of y: what the functions leave of a kink is larger.
 LEAST_NOISE = 1e-6
 #: Products of a pair here: functions (a, b) of each with a + b less than this.
-FINE_FIRST = 6
+FINE_FIRST = 8
 FINE_PAIR = tuple((a, b) for a in range(FINE_FIRST) for b in range(FINE_FIRST) if a + b < FINE_FIRST)
 #: Added to Lambda, whose trace is 1: long lengths have almost no fourth function.
 NUGGET = 1e-9
