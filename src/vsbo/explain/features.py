@@ -21,7 +21,7 @@ from vsbo.space import Choice, Space, Variable
 #: Functions of a real variable: up to this degree.
 DEGREE = 16
 #: Lengths of Gaussian processes over a range, as parts of it.
-LENGTHS = tuple(float(x) for x in np.geomspace(0.15, 3.0, 7))
+LENGTHS = tuple(float(x) for x in np.geomspace(0.15, 2.4, 5))
 #: Of a choice without order: beyond so many values only those seen most get contrasts of their own.
 MOST_CONTRASTS = 12
 #: A whole number with more levels than this is treated as real; on a logarithmic axis the first levels are wide.

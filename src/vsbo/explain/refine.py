@@ -24,14 +24,18 @@ from vsbo.explain.sparse import Key, Rotation
 from vsbo.linalg import cholesky, solve_lower
 
 #: Variances of an effect, as parts of that of y.
-AMPLITUDES = np.geomspace(0.003, 1.5, 10)
+AMPLITUDES = np.geomspace(0.004, 1.2, 7)
+SCALES = 1.0 / AMPLITUDES[:, None, None]
 #: s is at least this part of the variance of y: what the functions leave of a kink is larger.
 LEAST_NOISE = 1e-6
 #: Products of a pair here: functions (a, b) of each with a + b less than this.
 FINE_FIRST = 8
 FINE_PAIR = tuple((a, b) for a in range(FINE_FIRST) for b in range(FINE_FIRST) if a + b < FINE_FIRST)
+FINE_PAIR = tuple(sorted(FINE_PAIR, key=sum))  # what matters least comes last
 #: Added to Lambda, whose trace is 1: long lengths have almost no fourth function.
 NUGGET = 1e-9
+#: Coefficients are not drawn if their prior variance is less than this part of s / n.
+SILENT = 1e-3
 
 
 class Columns:
@@ -44,7 +48,12 @@ class Columns:
         self, rotation: Rotation, values: Mapping[int, Array], kernels: Mapping[int, Array], keys: Sequence[Key]
     ) -> None:
         """values (n, r) and kernels (H, r, r) of all functions of each variable that is in a key."""
-        self.rotation, self.part, self.functions, self.roots = rotation, {}, {}, {}
+        self.rotation = rotation
+        self.part: dict[Key, Array] = {}
+        self.functions: dict[Key, Array] = {}
+        self.roots: dict[Key, Array] = {}
+        self.inverses: dict[Key, Array] = {}
+        self.variances: dict[Key, Array] = {}
         blocks, end = [np.empty((len(rotation.E), 0))], 0
         for key in keys:
             sizes = [values[j].shape[1] for j in key]
@@ -57,6 +66,8 @@ class Columns:
             blocks.append(block)
             kernel /= np.trace(kernel, axis1=1, axis2=2)[:, None, None]
             self.roots[key] = np.linalg.cholesky(kernel + NUGGET * np.eye(len(which)))
+            self.inverses[key] = np.linalg.inv(self.roots[key])
+            self.variances[key] = np.diagonal(kernel, axis1=1, axis2=2)
             self.functions[key], self.part[key] = which, np.arange(end, end + len(which))
             end += len(which)
         self.U = rotation.E.T @ np.concatenate(blocks, axis=1)
@@ -82,51 +93,81 @@ class Columns:
 
 
 class Chain:
-    """Draws of the coefficients of the groups `keys`, in this order; part: where those of each are; noise: s."""
+    """Draws of the coefficients of groups. noise: s; state: (a, h) and beta of each key that it has met."""
 
-    def __init__(self, columns: Columns, keys: Sequence[Key], noise: float) -> None:
-        self.columns, self.keys, self.noise = columns, tuple(keys), noise
-        self.at = np.concatenate([np.empty(0, dtype=int), *(columns.part[key] for key in keys)])
-        ends = np.cumsum([0, *(len(columns.part[key]) for key in keys)])
-        self.part = [slice(int(ends[i]), int(ends[i + 1])) for i in range(len(self.keys))]
-        self.beta = np.zeros(len(self.at))
-        self.root = np.zeros((len(self.at), len(self.at)))
+    def __init__(self, columns: Columns, noise: float) -> None:
+        self.columns, self.noise = columns, noise
+        self.state: dict[Key, tuple[int, int, Array]] = {}
+
+    def turn_to(self, keys: Sequence[Key]) -> None:
+        """From now on the groups are these, in this order; part: where the coefficients of each are."""
+        self.keys = tuple(keys)
+        self.at = np.concatenate([np.empty(0, dtype=int), *(self.columns.part[key] for key in keys)])
+        ends = np.cumsum([0, *(len(self.columns.part[key]) for key in keys)]).tolist()
+        self.part = [slice(ends[i], ends[i + 1]) for i in range(len(self.keys))]
+        self._known: dict[int, tuple[Array, Array, float]] = {}
 
     def round(self, spread: int, rng: np.random.Generator) -> None:
         """New (a, h) and beta of each group in turn, and s."""
         G, Wy, yy = self._products(spread)
-        s = self.noise
-        fit = G @ self.beta
-        for key, part in zip(self.keys, self.part, strict=True):
+        s, beta = self.noise, self._beta()
+        left = Wy - G @ beta
+        gumbel = -np.log(rng.exponential(size=(len(self.keys), len(AMPLITUDES), len(LENGTHS))))
+        z0 = rng.standard_normal(len(beta))
+        for i, (key, part) in enumerate(zip(self.keys, self.part, strict=True)):
             d, RV = self.columns.turned(key, spread)
-            own = G[:, part]
-            c = (Wy - fit)[part] + own[part] @ self.beta[part]
-            z = c @ RV  # (H, r)
-            gain = AMPLITUDES[:, None, None] / (s + AMPLITUDES[:, None, None] * d)  # (a, H, r)
-            logs = (gain * z**2 / s + np.log(gain)).sum(axis=2) - len(c) * np.log(AMPLITUDES)[:, None]
-            a, h = divmod(int(np.argmax(0.5 * logs - np.log(rng.exponential(size=logs.shape)))), len(LENGTHS))  # Gumbel
-            u = gain[a, h] * z[h] + np.sqrt(s * gain[a, h]) * rng.standard_normal(len(c))
-            new = RV[h] @ u
-            fit += own @ (new - self.beta[part])
-            self.beta[part] = new
-            self.root[part, part] = self.columns.roots[key][h] * np.sqrt(AMPLITUDES[a])
-        rest = max(yy - 2.0 * float(self.beta @ Wy) + float(self.beta @ fit), 0.0)
+            own, old = G[:, part], beta[part]
+            z = (left[part] + own[part] @ old) @ RV  # (H, r)
+            gain = 1.0 / (s * SCALES + d)  # (a, H, r)
+            logs = np.log(gain * SCALES) + gain * (z * z / s)
+            a, h = divmod(int(np.argmax(0.5 * logs.sum(axis=2) + gumbel[i])), len(LENGTHS))
+            g = gain[a, h]
+            new = RV[h] @ (g * z[h] + np.sqrt(s * g) * z0[part])
+            left -= own @ (new - old)
+            beta[part] = new
+            self.state[key] = a, h, new
+        rest = max(yy - float(beta @ (Wy + left)), 0.0)
         self.noise = min(max(0.5 * rest / rng.gamma(0.5 * len(self.columns.rotation.y)), LEAST_NOISE), 1.0)
 
     def draw(self, spread: int, count: int, rng: np.random.Generator) -> Array:
-        """Coefficients (count, q) of all groups at once, given every (a, h) and s; the chain goes on from the last."""
+        """Coefficients (count, q) of all groups at once, given every (a, h) and s; the chain goes on from the last.
+
+        Functions whose prior is so narrow that the data cannot move them (SILENT) are left at 0.
+        """
         G, Wy, _ = self._products(spread)
-        if not len(Wy):
-            return np.zeros((count, 0))
-        R = self.root
-        C = R.T @ G @ R / self.noise
-        C[np.arange(len(C)), np.arange(len(C))] += 1.0
-        L, _ = cholesky(C)
-        half = solve_lower(L, (Wy @ R / self.noise)[:, None])
-        draws: Array = (R @ solve_lower(L, half + rng.standard_normal((len(C), count)), transposed=True)).T
-        self.beta = draws[-1].copy()
+        draws = np.zeros((count, len(Wy)))
+        loud, blocks = [], []
+        for key, part in zip(self.keys, self.part, strict=True):
+            a, h, _ = self.state[key]
+            variances = AMPLITUDES[a] * self.columns.variances[key][h]
+            p = 1 + int(np.flatnonzero(variances * len(self.columns.rotation.y) > SILENT * self.noise)[-1])
+            inverse = self.columns.inverses[key][h, :p, :p] / np.sqrt(AMPLITUDES[a])
+            loud.append(np.arange(part.start, part.start + p))
+            blocks.append(inverse.T @ inverse)
+        if loud:
+            at = np.concatenate(loud)
+            P, end = G[np.ix_(at, at)] / self.noise, 0
+            for block in blocks:
+                P[end : end + len(block), end : end + len(block)] += block
+                end += len(block)
+            L, _ = cholesky(P)
+            half = solve_lower(L, (Wy[at] / self.noise)[:, None])
+            draws[:, at] = solve_lower(L, half + rng.standard_normal((end, count)), transposed=True).T
+        for key, part in zip(self.keys, self.part, strict=True):
+            self.state[key] = *self.state[key][:2], draws[-1, part]
         return draws
 
+    def _beta(self) -> Array:
+        return np.concatenate(
+            [
+                self.state[key][2] if key in self.state else np.zeros(part.stop - part.start)
+                for key, part in zip(self.keys, self.part, strict=True)
+            ]
+            or [np.empty(0)]
+        )
+
     def _products(self, spread: int) -> tuple[Array, Array, float]:
-        G, Wy, yy = self.columns.products(spread)
-        return G[np.ix_(self.at, self.at)], Wy[self.at], yy
+        if spread not in self._known:
+            G, Wy, yy = self.columns.products(spread)
+            self._known[spread] = G[np.ix_(self.at, self.at)], Wy[self.at], yy
+        return self._known[spread]

@@ -21,8 +21,8 @@ from vsbo.explain.refine import FINE_FIRST, Chain, Columns
 from vsbo.explain.sparse import FIRST, NOISES, PAIR, SPREAD
 
 #: Models that are drawn from, and draws of coefficients from each.
-MODELS, ROUNDS, DRAWS = 16, 3, 5
-SETTLE = 3
+MODELS, ROUNDS, DRAWS = 16, 2, 8
+SETTLE = 1
 #: With more functions less is left to s: steps down and up on its grid that are tried.
 DOWN, UP = 5, 0
 
@@ -85,12 +85,12 @@ def draw_posterior(
     columns = Columns(visits[0].model.groups.rotation, values, kernels, keys)
     # Models with the same groups share a chain.
     order = sorted(range(len(picked)), key=lambda i: sorted(picked[i].model.on))
-    chain, parts = None, []
-    for i in order:
-        visit = picked[i]
-        if chain is None or set(chain.keys) != set(visit.model.on):
-            chain = Chain(columns, sorted(visit.model.on), NOISES[visit.model.noise])
-            for _ in range(SETTLE):
+    chain, parts = Chain(columns, NOISES[picked[0].model.noise]), []
+    for at, i in enumerate(order):
+        visit, groups = picked[i], sorted(picked[i].model.on)
+        if at == 0 or list(chain.keys) != groups:
+            chain.turn_to(groups)
+            for _ in range(SETTLE if at else 3 * SETTLE):
                 chain.round(visit.model.spread, rng)
         parts.append(_draw(visit, chain, int(counts[i]), box, rng))
     main, pair, rest, local_main, local_without, local_pair, local_rest, *others = (
