@@ -26,7 +26,7 @@ LEAST = 4
 #: Jumps: before anything counts, and then.
 BURN_IN, STEPS = 20, 80
 #: Functions of a variable that the walk looks at.
-COARSE = 6
+COARSE = 4
 #: Of more evaluations so many are used: the best quarter of it, and others at random.
 MOST = 1000
 

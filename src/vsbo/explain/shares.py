@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from vsbo.arrays import Array
-from vsbo.explain.chain import Doubts, Visit, draw_index
+from vsbo.explain.chain import Doubts, Visit
 from vsbo.explain.refine import FINE_FIRST, Chain, Columns
-from vsbo.explain.sparse import FIRST, NOISES, PAIR, SPREAD
+from vsbo.explain.sparse import NOISES, PAIR, SPREAD
 
 #: Models that are drawn from, and draws of coefficients from each.
 MODELS, ROUNDS, DRAWS = 16, 2, 8
@@ -197,26 +197,20 @@ def _doubt(
     means, covariances = box
     known: Any = np.isfinite(doubts.factors).all(axis=1)
     factors = np.where(known[:, None], doubts.factors, 0.0)
-    B = _square(slab(factors, doubts.A, doubts.b, doubts.roots, m, rng))
+    beta = slab(factors, doubts.A, doubts.b, doubts.roots, m, rng)
     log_factor = np.logaddexp.reduce(factors, axis=1) - np.log(factors.shape[1])
     there = (rng.random((m, D)) < 1.0 / (1.0 + np.exp(-log_factor))) & known
-    # B[.., a, b]: function a of the other variable, b of this one, or the reverse where the other comes later.
-    turned = doubts.other > np.arange(D)
-    B = np.where(turned[None, :, None, None], B.swapaxes(2, 3), B)
-    C_other, C_own = covariances[doubts.other, :FIRST, :FIRST], covariances[:, :FIRST, :FIRST]
-    spread = np.einsum("mdab,mdab->md", np.matmul(C_other, B), np.matmul(B, C_own))
-    shift = np.matmul(means[doubts.other, None, :FIRST], B)[:, :, 0]
-    local = spread + np.einsum("mda,dab,mdb->md", shift, C_own, shift, optimize=True)
-    square: Array = np.einsum("mdab,mdab->md", B, B)
-    return np.where(there, square, 0.0), np.where(there, np.maximum(local, 0.0), 0.0)
-
-
-def _square(coefficients: Array) -> Array:
-    """Coefficients (..., R) of pairs as matrices (..., FIRST, FIRST)."""
-    B = np.zeros((*coefficients.shape[:-1], FIRST, FIRST))
-    for column, (a, b) in enumerate(PAIR[: coefficients.shape[-1]]):
-        B[..., a, b] = coefficients[..., column]
-    return B
+    # Functions a of the earlier variable and b of the later one; by itself a pair has the variance, and moves the main
+    # effect of this variable by, what its moments in the box say: beta' K beta, K = (C + m m')_other C_own.
+    (D, R), rows = beta.shape[1:], np.arange(D)
+    own_first = (rows < doubts.other)[:, None]
+    a, b = np.array(PAIR[:R]).T
+    own, of_other = np.where(own_first, a, b), np.where(own_first, b, a)  # (D, R)
+    second = covariances + means[:, :, None] * means[:, None, :]
+    K = second[doubts.other[:, None, None], of_other[:, :, None], of_other[:, None, :]]
+    K = K * covariances[rows[:, None, None], own[:, :, None], own[:, None, :]]
+    square = np.einsum("mdr,mdr->md", beta, beta)
+    return np.where(there, square, 0.0), np.where(there, _in_box(beta, K), 0.0)
 
 
 def _pair_in_box(B: Array, C_j: Array, C_k: Array) -> Array:
