@@ -24,7 +24,7 @@ LEADING = 20
 #: Fewer evaluations than this say nothing.
 LEAST = 4
 #: Jumps: before anything counts, and then.
-BURN_IN, STEPS = 20, 80
+BURN_IN, STEPS = 16, 64
 #: Functions of a variable that the walk looks at.
 COARSE = 4
 #: Of more evaluations so many are used: the best quarter of it, and others at random.
@@ -154,7 +154,8 @@ def _effect(state: State, basis: Basis, j: int, found: Posterior, scale: float) 
     """The main effect as the draws' own models have it, in the user's units."""
     beta = np.where(found.is_in[:, j, None], found.beta[:, j, : basis.size], 0.0)
     curves = scale * beta @ basis.at(basis.grid).T
-    low, high = np.quantile(curves, [0.5 * (1.0 - LEVEL), 0.5 * (1.0 + LEVEL)], axis=0)
+    ends = round(0.5 * (1.0 - LEVEL) * (len(curves) - 1))
+    low, high = np.partition(curves, [ends, len(curves) - 1 - ends], axis=0)[[ends, len(curves) - 1 - ends]]
     points = np.full((len(basis.grid), state.D), 0.5)
     points[:, j] = basis.grid
     variable = state.space.variables[state.space.names[j]]

@@ -8,13 +8,14 @@ the middle), that of a pair the product of two. Written in the orthonormal funct
     beta_g ~ N(0, a Lambda_h),  Lambda_h = R_h R_h',  trace 1;      a in AMPLITUDES, h in LENGTHS, all as likely
 
 Drawn in turn: (a, h) and beta_g of each group given the others' beta and s, s given all, and at last all beta at once.
-With G = Phi_g' W Phi_g, W = s B^-1, c = Phi_g' W (y - the others), and R_h' G R_h = V diag(d) V' (made once), z = V' R' c,
+With W = s B^-1, G = Phi_g' W Phi_g, c = Phi_g' W (y - the others), R_h' G R_h = V diag(d) V' (made once), z = V' R' c,
 
     log p(y | a, h) = 1/2 sum_i [ a z_i^2 / s / (s + a d_i) - log(1 + a d_i / s) ] + const
     beta_g = R_h V u,   u_i ~ N(a z_i / (s + a d_i), a s / (s + a d_i))
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +30,7 @@ SCALES = 1.0 / AMPLITUDES[:, None, None]
 #: s is at least this part of the variance of y: what the functions leave of a kink is larger.
 LEAST_NOISE = 1e-6
 #: Products of a pair here: functions (a, b) of each with a + b less than this.
-FINE_FIRST = 8
+FINE_FIRST = 7
 FINE_PAIR = tuple((a, b) for a in range(FINE_FIRST) for b in range(FINE_FIRST) if a + b < FINE_FIRST)
 FINE_PAIR = tuple(sorted(FINE_PAIR, key=sum))  # what matters least comes last
 #: Added to Lambda, whose trace is 1: long lengths have almost no fourth function.
@@ -41,7 +42,8 @@ SILENT = 1e-3
 class Columns:
     """All columns of the groups that any of the models has.
 
-    part: where the columns of a key are; functions: which (r, 1 or 2); U (m, Q): rotated; R (H, r, r): of each key.
+    part: where the columns of a key are; functions: which (r, 1 or 2); U (m, Q): rotated; priors: R of
+    each h, its inverse, and the diagonal of Lambda.
     """
 
     def __init__(
@@ -49,25 +51,23 @@ class Columns:
     ) -> None:
         """values (n, r) and kernels (H, r, r) of all functions of each variable that is in a key."""
         self.rotation = rotation
-        self.part: dict[Key, Array] = {}
-        self.functions: dict[Key, Array] = {}
-        self.roots: dict[Key, Array] = {}
-        self.inverses: dict[Key, Array] = {}
-        self.variances: dict[Key, Array] = {}
+        self.part: dict[Key, Any] = {}
+        self.functions: dict[Key, Any] = {}
+        self.priors: dict[Key, tuple[Array, Array, Array]] = {}
+        known: dict[tuple[int, ...], tuple[Array, Array, Array]] = {}
         blocks, end = [np.empty((len(rotation.E), 0))], 0
         for key in keys:
             sizes = [values[j].shape[1] for j in key]
             every = np.ndindex(sizes[0]) if len(key) == 1 else FINE_PAIR
             which = np.array([one for one in every if all(a < size for a, size in zip(one, sizes, strict=True))])
-            block, kernel = np.ones((len(rotation.E), len(which))), np.ones((len(LENGTHS), len(which), len(which)))
+            block = np.ones((len(rotation.E), len(which)))
             for j, a in zip(key, which.T, strict=True):
                 block *= values[j][:, a]
-                kernel *= kernels[j][:, a[:, None], a]
             blocks.append(block)
-            kernel /= np.trace(kernel, axis1=1, axis2=2)[:, None, None]
-            self.roots[key] = np.linalg.cholesky(kernel + NUGGET * np.eye(len(which)))
-            self.inverses[key] = np.linalg.inv(self.roots[key])
-            self.variances[key] = np.diagonal(kernel, axis1=1, axis2=2)
+            of = tuple(id(kernels[j]) for j in key)  # all real variables have the same
+            if of not in known:
+                known[of] = _priors([kernels[j] for j in key], which)
+            self.priors[key] = known[of]
             self.functions[key], self.part[key] = which, np.arange(end, end + len(which))
             end += len(which)
         self.U = rotation.E.T @ np.concatenate(blocks, axis=1)
@@ -85,11 +85,22 @@ class Columns:
     def turned(self, key: Key, spread: int) -> tuple[Array, Array]:
         """d (H, r) and R V (H, r, r)."""
         if (key, spread) not in self._turned:
-            at, R = self.part[key], self.roots[key]
+            at, R = self.part[key], self.priors[key][0]
             G = self.products(spread)[0][np.ix_(at, at)]
             d, V = np.linalg.eigh(R.transpose(0, 2, 1) @ G @ R)
             self._turned[key, spread] = np.maximum(d, 0.0), R @ V
         return self._turned[key, spread]
+
+
+def _priors(kernels: Sequence[Array], which: Any) -> tuple[Array, Array, Array]:
+    """R (H, r, r), its inverse, and the diagonal (H, r) of Lambda, of the functions `which` (r, 1 or 2)."""
+    kernel = np.ones((len(LENGTHS), len(which), len(which)))
+    for one, a in zip(kernels, which.T, strict=True):
+        kernel *= one[:, a[:, None], a]
+    kernel /= np.trace(kernel, axis1=1, axis2=2)[:, None, None]
+    variances: Array = np.diagonal(kernel, axis1=1, axis2=2)
+    R = np.linalg.cholesky(kernel + NUGGET * np.eye(len(which)))
+    return R, np.linalg.inv(R), variances
 
 
 class Chain:
@@ -116,14 +127,14 @@ class Chain:
         z0 = rng.standard_normal(len(beta))
         for i, (key, part) in enumerate(zip(self.keys, self.part, strict=True)):
             d, RV = self.columns.turned(key, spread)
-            own, old = G[:, part], beta[part]
-            z = (left[part] + own[part] @ old) @ RV  # (H, r)
+            own, old = G[part], beta[part]
+            z = (left[part] + own[:, part] @ old) @ RV  # (H, r)
             gain = 1.0 / (s * SCALES + d)  # (a, H, r)
             logs = np.log(gain * SCALES) + gain * (z * z / s)
             a, h = divmod(int(np.argmax(0.5 * logs.sum(axis=2) + gumbel[i])), len(LENGTHS))
             g = gain[a, h]
             new = RV[h] @ (g * z[h] + np.sqrt(s * g) * z0[part])
-            left -= own @ (new - old)
+            left -= (new - old) @ own
             beta[part] = new
             self.state[key] = a, h, new
         rest = max(yy - float(beta @ (Wy + left)), 0.0)
@@ -139,9 +150,9 @@ class Chain:
         loud, blocks = [], []
         for key, part in zip(self.keys, self.part, strict=True):
             a, h, _ = self.state[key]
-            variances = AMPLITUDES[a] * self.columns.variances[key][h]
+            variances = AMPLITUDES[a] * self.columns.priors[key][2][h]
             p = 1 + int(np.flatnonzero(variances * len(self.columns.rotation.y) > SILENT * self.noise)[-1])
-            inverse = self.columns.inverses[key][h, :p, :p] / np.sqrt(AMPLITUDES[a])
+            inverse = self.columns.priors[key][1][h, :p, :p] / np.sqrt(AMPLITUDES[a])
             loud.append(np.arange(part.start, part.start + p))
             blocks.append(inverse.T @ inverse)
         if loud:

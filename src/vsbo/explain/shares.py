@@ -22,7 +22,7 @@ from vsbo.explain.sparse import NOISES, PAIR, SPREAD
 
 #: Models that are drawn from, and draws of coefficients from each.
 MODELS, ROUNDS, DRAWS = 16, 2, 8
-SETTLE = 1
+SETTLE, SETTLE_FIRST = 1, 8
 #: With more functions less is left to s: steps down and up on its grid that are tried.
 DOWN, UP = 5, 0
 
@@ -73,7 +73,9 @@ def draw_posterior(
     box: tuple[Array, Array],
     rng: np.random.Generator,
 ) -> Posterior:
-    """functions_of: values (n, r) and kernels (H, r, r) of all functions of a variable; box: means (D, R) and covariances (D, R, R) of the functions in the box."""
+    """functions_of: values (n, r) and kernels (H, r, r) of all functions of a variable; box: means (D, R) and
+    covariances (D, R, R) of the functions in the box.
+    """
     weights = np.array([visit.weight for visit in visits])
     # Systematic resampling: each model as often as it deserves, up to one.
     at = (np.arange(MODELS) + rng.random()) / MODELS
@@ -86,11 +88,11 @@ def draw_posterior(
     # Models with the same groups share a chain.
     order = sorted(range(len(picked)), key=lambda i: sorted(picked[i].model.on))
     chain, parts = Chain(columns, NOISES[picked[0].model.noise]), []
-    for at, i in enumerate(order):
+    for place, i in enumerate(order):
         visit, groups = picked[i], sorted(picked[i].model.on)
-        if at == 0 or list(chain.keys) != groups:
+        if place == 0 or list(chain.keys) != groups:
             chain.turn_to(groups)
-            for _ in range(SETTLE if at else 3 * SETTLE):
+            for _ in range(SETTLE if place else SETTLE_FIRST):
                 chain.round(visit.model.spread, rng)
         parts.append(_draw(visit, chain, int(counts[i]), box, rng))
     main, pair, rest, local_main, local_without, local_pair, local_rest, *others = (
@@ -179,8 +181,9 @@ def slab(factors: Array, A: Array, b: Array, roots: Array, count: int, rng: np.r
     S[:, np.arange(R), np.arange(R)] += 1.0
     L = np.linalg.cholesky(S)
     # (I + lAl)^-1 lb and a draw around it: L^-T (L^-1 l b + z)
-    half = np.linalg.solve(L, (root * b)[:, :, None]) + rng.standard_normal((N, R, count))
-    beta = np.linalg.solve(L.transpose(0, 2, 1), half) * root[:, :, None]
+    inverse = np.linalg.inv(L)
+    half = np.matmul(inverse, (root * b)[:, :, None]) + rng.standard_normal((N, R, count))
+    beta = np.matmul(inverse.transpose(0, 2, 1), half) * root[:, :, None]
     draws: Array = beta.transpose(2, 0, 1)
     return draws
 
@@ -228,7 +231,8 @@ def _in_box(beta: Array, covariances: Array) -> Array:
 
 def _quadratic(beta: Array, C: Array) -> Array:
     """beta' C beta (count,)."""
-    return np.maximum(np.einsum("cr,cr->c", beta @ C, beta), 0.0)
+    value: Array = np.einsum("cr,cr->c", beta @ C, beta)
+    return np.maximum(value, 0.0)
 
 
 def quantile(values: Array, weights: Array, q: float) -> Array:

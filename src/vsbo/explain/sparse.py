@@ -229,7 +229,8 @@ class Model:
         """parent: a model with the same s and v, and the only group in which this one differs from it."""
         self.groups, self.on, self.noise, self.spread = groups, on, noise, spread
         # Rounding adds up: after some steps A and b are made from the start.
-        self.parent, self.steps = parent if parent and parent[0].steps < MOST_STEPS else None, 0
+        self.parent = parent if parent and parent[0].steps < MOST_STEPS else None
+        self.steps: int = 0
         self.keys = tuple(on)
         self.root = np.concatenate([np.empty(0), *(groups.roots[groups.index[key], on[key]] for key in on)])
         self.there = self.root > 0.0  # a group may have fewer functions than columns
