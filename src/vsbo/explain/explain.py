@@ -75,7 +75,7 @@ def importance_of(state: State) -> Importance:
         unseen=float((found.unseen / seen).mean()),
         draws=frozen(np.where(found.is_in, inside, outside)),
         weights=frozen(np.full(m, 1.0 / m)),
-        effects=tuple(_effect(state, bases[one.index], one.index, found, scale) for one in leading),
+        effects=_effects(state, bases, [one.index for one in leading], found, scale),
         seconds=time.perf_counter() - began,
     )
 
@@ -94,10 +94,10 @@ def _variables(state: State, found: Posterior, bases: Sequence[Basis]) -> tuple[
         if isinstance(event, Selected):
             for j in event.active:
                 chosen[j].append(event.n)
-    variables = []
+    trends, variables = _trends(found.beta, p_in, sign), []
     for j, name in enumerate(state.space.names):
         variable = state.space.variables[name]
-        trend, sure = _trend(found.beta[:, j], p_in[:, j], sign)
+        trend, sure = trends[j]
         # Most of its share comes with others.
         if by_pairs[j] > 0.5 * whole[0][j] > 0.0:
             trend, sure = "interacts", float((found.whole.pair[:, j] > 0.0).mean())
@@ -138,29 +138,47 @@ def _sigmoid(x: Array) -> Array:
     return value
 
 
-def _trend(beta: Array, p_in: Array, sign: float) -> tuple[Trend, float]:
-    """From draws of the coefficients (m, R) of a main effect."""
-    if not p_in.sum() > 0.0:
-        return "unknown", 0.0
-    weights = p_in / p_in.sum()
-    square = weights @ beta**2
-    if square[0] < 0.5 * square.sum():
-        return "bends", float(weights @ (beta[:, 0] ** 2 < 0.5 * (beta**2).sum(axis=1)))
-    rises = float(weights @ (sign * beta[:, 0] > 0.0))
-    return ("rises", rises) if rises >= 0.5 else ("falls", 1.0 - rises)
+def _trends(beta: Array, p_in: Array, sign: float) -> list[tuple[Trend, float]]:
+    """Of each variable, from draws of the coefficients (m, D, R) of its main effect."""
+    total = p_in.sum(axis=0)
+    weights = p_in / np.where(total > 0.0, total, 1.0)
+    square = beta**2
+    whole = square.sum(axis=2)
+    straight = (weights * square[:, :, 0]).sum(axis=0) >= 0.5 * (weights * whole).sum(axis=0)
+    bends = (weights * (square[:, :, 0] < 0.5 * whole)).sum(axis=0)
+    rises = (weights * (sign * beta[:, :, 0] > 0.0)).sum(axis=0)
+    trends: list[tuple[Trend, float]] = []
+    for j in range(len(total)):
+        if not total[j] > 0.0:
+            trends.append(("unknown", 0.0))
+        elif not straight[j]:
+            trends.append(("bends", float(bends[j])))
+        else:
+            trends.append(("rises", float(rises[j])) if rises[j] >= 0.5 else ("falls", 1.0 - float(rises[j])))
+    return trends
 
 
-def _effect(state: State, basis: Basis, j: int, found: Posterior, scale: float) -> Effect:
-    """The main effect as the draws' own models have it, in the user's units."""
-    beta = np.where(found.is_in[:, j, None], found.beta[:, j, : basis.size], 0.0)
-    curves = scale * beta @ basis.at(basis.grid).T
-    ends = round(0.5 * (1.0 - LEVEL) * (len(curves) - 1))
-    low, high = np.partition(curves, [ends, len(curves) - 1 - ends], axis=0)[[ends, len(curves) - 1 - ends]]
-    points = np.full((len(basis.grid), state.D), 0.5)
-    points[:, j] = basis.grid
-    variable = state.space.variables[state.space.names[j]]
-    x = tuple(variable.value(number) for number in state.space.from_unit(points)[:, j])
-    return Effect(j, frozen(basis.grid), x, frozen(curves.mean(axis=0)), frozen(low), frozen(high))
+def _effects(
+    state: State, bases: Sequence[Basis], leading: Sequence[int], found: Posterior, scale: float
+) -> tuple[Effect, ...]:
+    """The main effects as the draws' own models have them, in the user's units."""
+    grids = [bases[j].grid for j in leading]
+    ends = np.cumsum([0, *map(len, grids)])
+    points = np.full((ends[-1], state.D), 0.5)
+    for i, j in enumerate(leading):
+        points[ends[i] : ends[i + 1], j] = grids[i]
+    points = state.space.from_unit(points)
+    effects = []
+    for i, j in enumerate(leading):
+        beta = np.where(found.is_in[:, j, None], found.beta[:, j, : bases[j].size], 0.0)
+        curves = scale * beta @ bases[j].at(grids[i]).T
+        last = len(curves) - 1
+        tail = round(0.5 * (1.0 - LEVEL) * last)
+        low, high = np.partition(curves, [tail, last - tail], axis=0)[[tail, last - tail]]
+        variable = state.space.variables[state.space.names[j]]
+        x = tuple(variable.value(number) for number in points[ends[i] : ends[i + 1], j])
+        effects.append(Effect(j, frozen(grids[i]), x, frozen(curves.mean(axis=0)), frozen(low), frozen(high)))
+    return tuple(effects)
 
 
 def _nothing(state: State, n: int, note: str) -> Importance:

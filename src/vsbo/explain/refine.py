@@ -99,8 +99,9 @@ def _priors(kernels: Sequence[Array], which: Any) -> tuple[Array, Array, Array]:
         kernel *= one[:, a[:, None], a]
     kernel /= np.trace(kernel, axis1=1, axis2=2)[:, None, None]
     variances: Array = np.diagonal(kernel, axis1=1, axis2=2)
-    R = np.linalg.cholesky(kernel + NUGGET * np.eye(len(which)))
-    return R, np.linalg.inv(R), variances
+    R: Any = np.linalg.cholesky(kernel + NUGGET * np.eye(len(which)))
+    inverse: Any = np.linalg.inv(R)
+    return R, inverse, variances
 
 
 class Chain:

@@ -21,8 +21,8 @@ from vsbo.explain.refine import FINE_FIRST, Chain, Columns
 from vsbo.explain.sparse import NOISES, PAIR, SPREAD
 
 #: Models that are drawn from, and draws of coefficients from each.
-MODELS, ROUNDS, DRAWS = 16, 2, 8
-SETTLE, SETTLE_FIRST = 1, 8
+MODELS, ROUNDS, DRAWS = 12, 2, 10
+SETTLE, SETTLE_FIRST = 1, 6
 #: With more functions less is left to s: steps down and up on its grid that are tried.
 DOWN, UP = 5, 0
 

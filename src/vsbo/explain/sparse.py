@@ -282,7 +282,8 @@ class Model:
     @cached_property
     def _crosses(self) -> Array:
         """(q, N R): products with W of the unscaled columns of S with all groups'."""
-        return np.concatenate([self.groups.cross(key, self.spread) for key in self.keys])[self.there]
+        crosses = np.concatenate([self.groups.cross(key, self.spread) for key in self.keys])
+        return crosses if self.there.all() else crosses[self.there]
 
     @cached_property
     def _factor(self) -> tuple[Array, Array]:
@@ -339,7 +340,7 @@ class Model:
             return A, b
         A, b, at = A.copy(), b.copy(), self._at
         # Of a group in S, without it: (I - A lambda)^-1 (A, b).
-        lambdas = np.stack([groups.roots[i, g] ** 2 for i, g in zip(at, self.on.values(), strict=True)])
+        lambdas = groups.roots[at, list(self.on.values())] ** 2
         inside = np.concatenate([A[at], b[at, :, None]], axis=2)
         solved = np.linalg.solve(np.eye(R) - A[at] * lambdas[:, None, :], inside)
         A[at], b[at] = solved[:, :, :R], solved[:, :, R]
