@@ -86,10 +86,16 @@ def test_the_noise_is_found(made):
     assert 0.4 < np.median(seen[50:]) / (0.16 / variance) < 2.5
 
 
-def test_kernels_are_as_rough_at_the_ends_as_in_the_middle():
-    """The variance of a process with a short length, less its mean over the range, is nearly the same everywhere."""
+def test_kernels_are_those_of_a_process_less_its_mean():
+    """Its variance at the ends and in the middle: k(u, u) - 2 int k(u, t) dt + int int k(t, t') dt dt'."""
     basis = bases_of(Space.box(1), np.zeros((1, 1)))[0]
-    values = basis.at(np.array([0.02, 0.5, 0.98]))
-    at_ends = np.einsum("ga,hab,gb->hg", values, basis.kernels(), values)
-    # A range of 0.3 lengths: sixteen functions hold nearly all of it.
-    assert at_ends[1].max() / at_ends[1].min() < 1.6
+    u, t = np.array([0.02, 0.5, 0.98]), (np.arange(2000) + 0.5) / 2000
+    values = basis.at(u)
+    for length, kernel in zip(LENGTHS, basis.kernels(), strict=True):
+
+        def k(x, z, length=length):
+            d = np.sqrt(5) * np.abs(x[:, None] - z) / length
+            return (1 + d + d**2 / 3) * np.exp(-d)
+
+        exact = 1.0 - 2.0 * k(u, t).mean(axis=1) + k(t, t).mean()
+        np.testing.assert_allclose(np.einsum("ga,ab,gb->g", values, kernel, values), exact, rtol=0.02)

@@ -45,6 +45,8 @@ NOISES = tuple(float(x) for x in np.geomspace(2e-3, 1.0, 13))
 SPREADS = (0.02, 0.25, 0.5, 1.0)
 #: A and b are carried from model to model for so many changes.
 MOST_STEPS = 12
+#: And not beyond such a growth of rounding errors.
+MOST_GAIN = 1e2
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,8 +296,8 @@ class Model:
     @cached_property
     def inside(self) -> tuple[Array, Array]:
         """A (N, R, R) and b (N, R) of all groups, of those in S as they are."""
-        if self.parent is not None:
-            return self._from_parent(*self.parent)
+        if self.parent is not None and (found := self._from_parent(*self.parent)):
+            return found
         s = NOISES[self.noise]
         gram, Wy = self.groups.grams(self.spread)
         if not self.keys:
@@ -312,23 +314,28 @@ class Model:
             on[key] = g
         return Model(self.groups, on, self.noise, self.spread, (self, key))
 
-    def _from_parent(self, parent: "Model", key: Key) -> tuple[Array, Array]:
+    def _from_parent(self, parent: "Model", key: Key) -> tuple[Array, Array] | None:
         """M = M_p + Phi_h D Phi_h', D the change of lambda_h. With z = Phi' M_p^-1 Phi_h, Q = (I + D A_h)^-1 D,
 
-        A_g - z_g Q z_g' and b_g - z_g Q b_h: a tenth of the products that A and b from the start take.
+        A_g - z_g Q z_g' and b_g - z_g Q b_h: a tenth of the products that A and b from the start take. None where a
+        group leaves that the data know so well that little would be left of the digits.
         """
         groups, s = self.groups, NOISES[self.noise]
         N, R, i = len(groups.keys), groups.R, groups.index[key]
         A, b = parent.inside
+        now, before = (groups.roots[i, on[key]] ** 2 if key in on else np.zeros(R) for on in (self.on, parent.on))
+        D = now - before
+        inverse = np.linalg.inv(np.eye(R) + D[:, None] * A[i])
+        self.parent = None
+        if not np.abs(inverse).max() < MOST_GAIN:
+            return None
         z = groups.cross(key, self.spread).T / s
         if parent.keys:
             own = parent._crosses[:, i * R : (i + 1) * R] * (parent.root / s)[:, None]
             solved = lapack.dpotrs(parent._factor[0], own, lower=1)[0] * (parent.root / s)[:, None]
             z = z - parent._crosses.T @ solved
-        now, before = (groups.roots[i, on[key]] ** 2 if key in on else np.zeros(R) for on in (self.on, parent.on))
-        D = now - before
-        zQ = z @ np.linalg.solve(np.eye(R) + D[:, None] * A[i], np.diag(D))
-        self.parent, self.steps = None, parent.steps + 1
+        zQ = z @ (inverse * D)
+        self.steps = parent.steps + 1
         A = A - np.matmul(zQ.reshape(N, R, R), z.reshape(N, R, R).transpose(0, 2, 1))
         return A, b - (zQ @ b[i]).reshape(N, R)
 
@@ -338,11 +345,14 @@ class Model:
         A, b = self.inside
         if not self.keys:
             return A, b
-        A, b, at = A.copy(), b.copy(), self._at
-        # Of a group in S, without it: (I - A lambda)^-1 (A, b).
+        A, b, at, s = A.copy(), b.copy(), self._at, NOISES[self.noise]
+        # Of a group in S, without it: (I - A lambda)^-1 (A, b); these made anew, or rounding would show.
+        gram, Wy = groups.grams(self.spread)
+        crosses = self._crosses.reshape(len(self.root), -1, R)[:, at].reshape(len(self.root), -1)
+        A_in, b_in = self._reduced(*self._factor, gram[at] / s, Wy[at] / s, crosses / s)
         lambdas = groups.roots[at, list(self.on.values())] ** 2
-        inside = np.concatenate([A[at], b[at, :, None]], axis=2)
-        solved = np.linalg.solve(np.eye(R) - A[at] * lambdas[:, None, :], inside)
+        inside = np.concatenate([A_in, b_in[:, :, None]], axis=2)
+        solved = np.linalg.solve(np.eye(R) - A_in * lambdas[:, None, :], inside)
         A[at], b[at] = solved[:, :, :R], solved[:, :, R]
         return A, b
 
