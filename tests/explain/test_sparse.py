@@ -103,7 +103,7 @@ def test_the_screening_finds_the_likeliest_pairs(made):
     assert np.corrcoef(exact[off], about[off])[0, 1] > 0.95
 
 
-@pytest.mark.parametrize(("noise", "error"), [(0, 1e-3), (4, 1e-4), (9, 1e-8)])
+@pytest.mark.parametrize(("noise", "error"), [(0, 1e-6), (4, 1e-6), (9, 1e-8)])
 def test_moments_carried_from_model_to_model_are_those_made_from_the_start(made, noise, error):
     """In what they say of the evidence: log BF."""
     _, _, groups = made
