@@ -57,9 +57,10 @@ class Function:
         X = low + (high - low) * rng.random((count, self.D))
         y, shares = self(X), np.zeros(self.D)
         for j in self.relevant:
-            Z = X.copy()
-            Z[:, j] = low[j] + (high[j] - low[j]) * rng.random(count)
-            shares[j] = 0.5 * np.mean((y - self(Z)) ** 2) / np.var(y)
+            kept = X[:, j].copy()
+            X[:, j] = low[j] + (high[j] - low[j]) * rng.random(count)
+            shares[j] = 0.5 * np.mean((y - self(X)) ** 2) / np.var(y)
+            X[:, j] = kept
         return shares
 
 

@@ -110,8 +110,8 @@ class Adapted:
 class Fitted:
     """The model of the active variables was fitted; the next fit starts there.
 
-    cold_at: after how many evaluations, if cold starts took part; otherwise 0. plain: the plain model, which takes turns
-    with the configured one.
+    cold_at: after how many evaluations, if cold starts took part; otherwise 0. plain: the plain model, which takes
+    turns with the configured one.
     """
 
     theta: Hyperparameters

@@ -108,7 +108,8 @@ def test_periods_have_those_that_had_main_effects_most_of_the_time(optimizer, re
     last, medians, reasons = (), {}, reasons_of(replayed)
     for period in history.periods[1:]:
         within = [(b, a) for b, a in replayed if period.n <= len(b.finished) < ends[period.n]]
-        scales = [r for r, (b, _) in zip(reasons, replayed, strict=True) if period.n <= len(b.finished) < ends[period.n]]
+        begins = replayed.index(within[0])
+        scales = reasons[begins : begins + len(within)]
         counts = Counter(j for _, after in within for j in after.selected)
         chosen = tuple(sorted(j for j in counts if counts[j] > len(within) / 2))
         assert period.case == "main effects"

@@ -7,7 +7,7 @@ from scipy.stats import multivariate_normal
 from vsbo import Choice, Integer, Real, Space
 from vsbo.data import standardize
 from vsbo.explain.chain import walk
-from vsbo.explain.features import bases_of, feature_matrix
+from vsbo.explain.features import DEGREE, bases_of, feature_matrix
 from vsbo.explain.sparse import FIRST, NOISES, PAIR, SPREAD, Groups, Model, log_factors, rotate
 
 N, D, R = 50, 7, 6
@@ -82,24 +82,42 @@ def test_factors_are_differences_of_evidences(made, noise, spread):
 def test_factors_of_new_pairs_without_anything_unseen(made):
     _, _, groups = made
     model = Model(groups, {(0,): 1}, 9, 0)  # v is almost nothing
-    _, _, factors = model.pairs_of(0)
+    factors = model.pairs(np.zeros(D, dtype=int), np.arange(D))[3]
     A, b = model.moments()
     known = log_factors(A, b, groups.roots, groups.outer)
     np.testing.assert_allclose(factors[1], known[groups.index[(0, 1)]], rtol=0.05, atol=0.05)
     assert np.isneginf(factors[0]).all()
 
 
-def test_draws_have_the_posteriors_moments(made):
-    features, y, groups = made
-    draws = Model(groups, {(0,): 1, (1,): 4}, 9, 0).draw(40_000, np.random.default_rng(1))
-    lambdas = np.concatenate([groups.roots[0, 1], groups.roots[1, 4]]) ** 2
-    Phi = np.column_stack([features[:, 0], features[:, 1]])
-    Phi = Phi - Phi.mean(axis=0)
-    precision = Phi.T @ Phi / NOISES[9] + np.diag(1 / lambdas)
-    mean = np.linalg.solve(precision, Phi.T @ (y - y.mean()) / NOISES[9])
-    flat = draws.reshape(len(draws), -1)
-    np.testing.assert_allclose(flat.mean(axis=0), mean, atol=0.02)
-    np.testing.assert_allclose(flat.std(axis=0), np.sqrt(np.diag(np.linalg.inv(precision))), rtol=0.05)
+def test_the_screening_finds_the_likeliest_pairs(made):
+    features, y, _ = made
+    product = features[:, 0, 0] * features[:, 4, 0]
+    tried = Groups(rotate(features, standardize(y + 0.7 * product)), features, np.ones(D, dtype=bool), range(D))
+    model = Model(tried, {(0,): 1, (1,): 4}, 9, 0)
+    every = np.arange(D)
+    exact = np.stack([model.pairs(np.full(D, j), every)[3].max(axis=1) for j in (0, 1)])
+    about = model.screened_pairs([0, 1])
+    assert exact[0].argmax() == about[0].argmax() == 4
+    assert np.isneginf(about[[0, 1], [0, 1]]).all()
+    off = np.isfinite(exact)
+    assert np.corrcoef(exact[off], about[off])[0, 1] > 0.95
+
+
+@pytest.mark.parametrize(("noise", "error"), [(0, 1e-6), (4, 1e-6), (9, 1e-8)])
+def test_moments_carried_from_model_to_model_are_those_made_from_the_start(made, noise, error):
+    """In what they say of the evidence: log BF."""
+    _, _, groups = made
+    rng, model, most = np.random.default_rng(2), Model(groups, ON, noise, 2), 0
+    for _ in range(40):  # more than are carried on
+        key = groups.keys[rng.integers(len(groups.keys))]
+        model = model.changed(key, None if key in model.on and rng.random() < 0.5 else int(rng.integers(6)))
+        ours, fresh = (
+            log_factors(*one.moments(), groups.roots, groups.outer)
+            for one in (model, Model(groups, model.on, noise, 2))
+        )
+        np.testing.assert_allclose(ours, fresh, rtol=1e-9, atol=error)
+        most = max(most, model.steps)
+    assert most >= 3
 
 
 def test_the_walk_visits_models_as_long_as_they_are_probable():
@@ -149,7 +167,7 @@ def test_functions_are_orthonormal_over_what_each_variable_may_be():
         np.testing.assert_allclose(values.mean(axis=0), 0.0, atol=0.03)
         np.testing.assert_allclose(np.cov(values.T).reshape(basis.size, -1), np.eye(basis.size), atol=0.06)
         assert not features[:, j, basis.size :].any()
-    assert [basis.size for basis in bases_of(space, u[:100])] == [10, 4, 10, 8, 3, 1]
+    assert [basis.size for basis in bases_of(space, u[:100])] == [16, 4, 16, 8, 3, 1]
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 0.2), (0.35, 0.55)])
@@ -163,12 +181,13 @@ def test_moments_in_a_box_are_those_of_sampling(low, high):
 
 def test_shares_are_those_of_pick_and_freeze():
     """Total indices by sums of squares, over the cube and in a box, against Jansen's estimator of the same function."""
-    from vsbo.explain.shares import Draws, _in_box, _pair_in_box, _square
+    from vsbo.explain.shares import Draws, _in_box, _pair_in_box
 
     rng = np.random.default_rng(5)
     bases = bases_of(Space.box(3), np.zeros((1, 3)))
     beta, own = rng.standard_normal((3, 4)) * [1, 0.5, 0.2, 0.1], rng.standard_normal(len(PAIR)) * 0.4
-    B = _square(own)
+    B = np.zeros((FIRST, FIRST))
+    B[tuple(np.array(PAIR).T)] = own
 
     def f(X):
         Phi = feature_matrix(bases, X)
@@ -178,7 +197,7 @@ def test_shares_are_those_of_pick_and_freeze():
     for low, high in ((np.zeros(3), np.ones(3)), (np.array([0.0, 0.3, 0.5]), np.array([0.2, 0.5, 0.7]))):
         moments = [basis.moments(low[j], high[j]) for j, basis in enumerate(bases)]
         means, covariances = np.stack([one[0] for one in moments]), np.stack([one[1] for one in moments])
-        coefficients = np.zeros((1, 3, 10))
+        coefficients = np.zeros((1, 3, DEGREE))
         coefficients[0, :, :4] = beta
         coefficients[0, 0, :FIRST] += B @ means[1, :FIRST]
         coefficients[0, 1, :FIRST] += means[0, :FIRST] @ B

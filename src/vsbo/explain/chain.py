@@ -62,11 +62,14 @@ class Doubts:
 def walk(groups: Groups, burn_in: int, steps: int, rng: np.random.Generator) -> tuple[list[Visit], Doubts | None]:
     """The visits after the burn-in, and what is known of pairs that are not in."""
     model = _uphill(groups, rng)
-    doubts = _choose_pairs(model, np.array([(j,) in model.on for j in range(groups.k)], dtype=np.float64))
+    _choose_pairs(model, np.array([(j,) in model.on for j in range(groups.k)], dtype=np.float64))
+    model = Model(groups, model.on, model.noise, model.spread)  # with the pairs as groups
+    doubts = None
     seen, visits = np.zeros(groups.k), []
     for step in range(burn_in + steps):
         if step == burn_in:
-            doubts = _choose_pairs(model, seen)
+            doubts = _doubts(model, *_choose_pairs(model, seen))
+            model = Model(groups, model.on, model.noise, model.spread)
         visit, rates, _ = _look(model)
         if step >= burn_in:
             visits.append(visit)
@@ -128,13 +131,8 @@ def _jump(model: Model, rates: Array, rng: np.random.Generator) -> Model:
 
 def _changed(model: Model, i: int) -> Model:
     """With the change of number i."""
-    on = dict(model.on)
     row, g = divmod(i, len(GRID) + 1)
-    if g == len(GRID):
-        del on[model.groups.keys[row]]
-    else:
-        on[model.groups.keys[row]] = g
-    return Model(model.groups, on, model.noise, model.spread)
+    return model.changed(model.groups.keys[row], None if g == len(GRID) else g)
 
 
 def _draw_hyper(model: Model, rng: np.random.Generator) -> Model:
@@ -177,15 +175,17 @@ def _only_parents(model: Model) -> set[Key]:
     return stuck
 
 
-def _choose_pairs(model: Model, seen: Array) -> Doubts | None:
-    """Decide which pairs are looked at from now on; seen (D,): how long a variable was in."""
+def _choose_pairs(model: Model, seen: Array) -> tuple[list[int], Array]:
+    """Decide which pairs are looked at from now on; seen (D,): how long a variable was in.
+
+    Gives the variables whose pairs were looked at, and about the log BF (parents, D) of these.
+    """
     groups, D = model.groups, model.groups.k
     often = np.flatnonzero(seen > LIKELY * seen.max())
     parents = sorted(int(j) for j in often[np.argsort(-seen[often], kind="stable")][:MOST_PARENTS])
     if not parents or D < 2:
-        return None
-    found = [model.pairs_of(j) for j in parents]
-    best = np.stack([factors.max(axis=1) for _, _, factors in found])  # (parents, D)
+        return [], np.empty((0, D))
+    best = model.screened_pairs(parents)
     prior = np.full(best.shape, np.log(WEAK / D))
     prior[:, parents] = np.log(STRONG)
     score = {
@@ -197,13 +197,19 @@ def _choose_pairs(model: Model, seen: Array) -> Doubts | None:
     kept = [key for key in model.on if len(key) == 2]
     chosen = sorted((key for key in score if key not in kept), key=lambda key: -score[key])[:MOST_PAIRS]
     groups.set_pairs(kept + chosen)
+    return parents, best
+
+
+def _doubts(model: Model, parents: list[int], best: Array) -> Doubts | None:
+    """Of what `_choose_pairs` gave."""
+    if not parents:
+        return None
     # Of pairs that are in nothing need be doubted.
     for i, j in enumerate(parents):
-        for key in kept:
-            if j in key:
+        for key in model.on:
+            if len(key) == 2 and j in key:
                 best[i, key[0] if key[1] == j else key[1]] = -np.inf
-    at, rows = best.argmax(axis=0), np.arange(D)
-    A, b, factors = (np.stack([one[part] for one in found])[at, rows] for part in range(3))
+    other, rows = np.array(parents)[best.argmax(axis=0)], np.arange(best.shape[1])
+    A, b, roots, factors = model.pairs(np.minimum(other, rows), np.maximum(other, rows))
     factors[best.max(axis=0) == -np.inf] = -np.inf
-    roots = np.stack([model.pair_roots_of(j) for j in parents])[at, rows]
-    return Doubts(np.array(parents)[at], roots, A, b, factors)
+    return Doubts(other, roots, A, b, factors)

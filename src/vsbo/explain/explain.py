@@ -9,7 +9,7 @@ from vsbo.arrays import Array, frozen
 from vsbo.data import standardize
 from vsbo.explain.chain import walk
 from vsbo.explain.choices import Chosen, choices_of
-from vsbo.explain.features import Basis, bases_of, feature_matrix
+from vsbo.explain.features import Basis, bases_of, feature_matrix, moments_in
 from vsbo.explain.importance import CALLED, LEVEL, Effect, Importance, Trend, VariableImportance
 from vsbo.explain.shares import Draws, Posterior, draw_posterior, quantile
 from vsbo.explain.sparse import Groups, rotate
@@ -26,9 +26,9 @@ LEADING = 20
 #: Fewer evaluations than this say nothing.
 LEAST = 4
 #: Jumps: before anything counts, and then.
-BURN_IN, STEPS = 20, 80
+BURN_IN, STEPS = 16, 64
 #: Functions of a variable that the walk looks at.
-COARSE = 6
+COARSE = 4
 #: Of more evaluations so many are used: the best quarter of it, and others at random.
 MOST = 1000
 
@@ -57,13 +57,14 @@ def importance_of(state: State) -> Importance:
         z = standardize(y)
     with single_thread(), np.errstate(all="ignore"):
         bases = bases_of(state.space, X)
-        features = feature_matrix(bases, X)
         ordered = np.array([basis.ordered for basis in bases])
         # A choice without order has no first functions: the walk needs all of them.
         few = max([COARSE, *(basis.size for basis in bases if not basis.ordered)])
-        groups = Groups(rotate(features, z), features[:, :, :few], ordered, range(state.D))
+        features = feature_matrix(bases, X, few)
+        groups = Groups(rotate(features, z), features, ordered, range(state.D))
         visits, doubts = walk(groups, BURN_IN, STEPS, rng)
-        found = draw_posterior(visits, doubts, features, ordered, _box(bases, best, features.shape[2]), rng)
+        box = moments_in(bases, np.maximum(best - REACH, 0.0), np.minimum(best + REACH, 1.0))
+        found = draw_posterior(visits, doubts, lambda j: (bases[j].at(X[:, j]), bases[j].kernels()), box, rng)
     size = float(np.max(np.abs(y)))  # values may be so large that their squares are not numbers
     scale = size * float(np.std(y / size, ddof=1)) * (1.0 if state.direction == "maximize" else -1.0)
     choices = choices_of(state)
@@ -80,18 +81,9 @@ def importance_of(state: State) -> Importance:
         unseen=float((found.unseen / seen).mean()),
         draws=frozen(np.where(found.is_in, inside, outside)),
         weights=frozen(np.full(m, 1.0 / m)),
-        effects=tuple(_effect(state, bases[one.index], one.index, found, scale) for one in leading),
+        effects=_effects(state, bases, [one.index for one in leading], found, scale),
         seconds=time.perf_counter() - began,
     )
-
-
-def _box(bases: Sequence[Basis], best: Array, R: int) -> tuple[Array, Array]:
-    """Means (D, R) and covariances (D, R, R) of the functions within REACH of the best point, inside the cube."""
-    means, covariances = np.zeros((len(bases), R)), np.zeros((len(bases), R, R))
-    for j, basis in enumerate(bases):
-        mean, covariance = basis.moments(max(best[j] - REACH, 0.0), min(best[j] + REACH, 1.0))
-        means[j, : basis.size], covariances[j, : basis.size, : basis.size] = mean, covariance
-    return means, covariances
 
 
 def _variables(
@@ -107,10 +99,10 @@ def _variables(
     sign = 1.0 if state.direction == "maximize" else -1.0
     chosen = _chosen_at(state, choices)
     now = set(state.selected)
-    variables = []
+    trends, variables = _trends(found.beta, p_in, sign), []
     for j, name in enumerate(state.space.names):
         variable = state.space.variables[name]
-        trend, sure = _trend(found.beta[:, j], p_in[:, j], sign)
+        trend, sure = trends[j]
         # Most of its share comes with others.
         if by_pairs[j] > 0.5 * whole[0][j] > 0.0:
             trend, sure = "interacts", float((found.whole.pair[:, j] > 0.0).mean())
@@ -160,28 +152,47 @@ def _sigmoid(x: Array) -> Array:
     return value
 
 
-def _trend(beta: Array, p_in: Array, sign: float) -> tuple[Trend, float]:
-    """From draws of the coefficients (m, R) of a main effect."""
-    if not p_in.sum() > 0.0:
-        return "unknown", 0.0
-    weights = p_in / p_in.sum()
-    square = weights @ beta**2
-    if square[0] < 0.5 * square.sum():
-        return "bends", float(weights @ (beta[:, 0] ** 2 < 0.5 * (beta**2).sum(axis=1)))
-    rises = float(weights @ (sign * beta[:, 0] > 0.0))
-    return ("rises", rises) if rises >= 0.5 else ("falls", 1.0 - rises)
+def _trends(beta: Array, p_in: Array, sign: float) -> list[tuple[Trend, float]]:
+    """Of each variable, from draws of the coefficients (m, D, R) of its main effect."""
+    total = p_in.sum(axis=0)
+    weights = p_in / np.where(total > 0.0, total, 1.0)
+    square = beta**2
+    whole = square.sum(axis=2)
+    straight = (weights * square[:, :, 0]).sum(axis=0) >= 0.5 * (weights * whole).sum(axis=0)
+    bends = (weights * (square[:, :, 0] < 0.5 * whole)).sum(axis=0)
+    rises = (weights * (sign * beta[:, :, 0] > 0.0)).sum(axis=0)
+    trends: list[tuple[Trend, float]] = []
+    for j in range(len(total)):
+        if not total[j] > 0.0:
+            trends.append(("unknown", 0.0))
+        elif not straight[j]:
+            trends.append(("bends", float(bends[j])))
+        else:
+            trends.append(("rises", float(rises[j])) if rises[j] >= 0.5 else ("falls", 1.0 - float(rises[j])))
+    return trends
 
 
-def _effect(state: State, basis: Basis, j: int, found: Posterior, scale: float) -> Effect:
-    """The main effect as the draws' own models have it, in the user's units."""
-    beta = np.where(found.is_in[:, j, None], found.beta[:, j, : basis.size], 0.0)
-    curves = scale * beta @ basis.at(basis.grid).T
-    low, high = np.quantile(curves, [0.5 * (1.0 - LEVEL), 0.5 * (1.0 + LEVEL)], axis=0)
-    points = np.full((len(basis.grid), state.D), 0.5)
-    points[:, j] = basis.grid
-    variable = state.space.variables[state.space.names[j]]
-    x = tuple(variable.value(number) for number in state.space.from_unit(points)[:, j])
-    return Effect(j, frozen(basis.grid), x, frozen(curves.mean(axis=0)), frozen(low), frozen(high))
+def _effects(
+    state: State, bases: Sequence[Basis], leading: Sequence[int], found: Posterior, scale: float
+) -> tuple[Effect, ...]:
+    """The main effects as the draws' own models have them, in the user's units."""
+    grids = [bases[j].grid for j in leading]
+    ends = np.cumsum([0, *map(len, grids)])
+    points = np.full((ends[-1], state.D), 0.5)
+    for i, j in enumerate(leading):
+        points[ends[i] : ends[i + 1], j] = grids[i]
+    points = state.space.from_unit(points)
+    effects = []
+    for i, j in enumerate(leading):
+        beta = np.where(found.is_in[:, j, None], found.beta[:, j, : bases[j].size], 0.0)
+        curves = scale * beta @ bases[j].at(grids[i]).T
+        last = len(curves) - 1
+        tail = round(0.5 * (1.0 - LEVEL) * last)
+        low, high = np.partition(curves, [tail, last - tail], axis=0)[[tail, last - tail]]
+        variable = state.space.variables[state.space.names[j]]
+        x = tuple(variable.value(number) for number in points[ends[i] : ends[i + 1], j])
+        effects.append(Effect(j, frozen(grids[i]), x, frozen(curves.mean(axis=0)), frozen(low), frozen(high)))
+    return tuple(effects)
 
 
 def _nothing(state: State, n: int, note: str) -> Importance:

@@ -10,16 +10,18 @@ without order has contrasts instead.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss, legvander
 
-from vsbo.arrays import Array
+from vsbo.arrays import Array, frozen
 from vsbo.space import Choice, Space, Variable
 
 #: Functions of a real variable: up to this degree.
-DEGREE = 10
+DEGREE = 16
+#: Lengths of Gaussian processes over a range, as parts of it.
+LENGTHS = tuple(float(x) for x in np.geomspace(0.15, 2.4, 5))
 #: Of a choice without order: beyond so many values only those seen most get contrasts of their own.
 MOST_CONTRASTS = 12
 #: A whole number with more levels than this is treated as real; on a logarithmic axis the first levels are wide.
@@ -68,6 +70,14 @@ class Basis:
         centred = values - mean
         return mean, (centred * weights[:, None]).T @ centred
 
+    def kernels(self) -> Array:
+        """(H, r, r): covariance of the coefficients of a Gaussian process over the range, for each of LENGTHS."""
+        if self.table is None or self.levels is None or self.widths is None:
+            return _real_kernels()
+        if not self.ordered:
+            return np.broadcast_to(np.eye(self.size), (len(LENGTHS), self.size, self.size))
+        return _projected(self.levels, self.table * self.widths[:, None])
+
     @cached_property
     def grid(self) -> Array:
         """Where to draw an effect: (g,) in [0, 1]."""
@@ -75,6 +85,20 @@ class Basis:
             return np.linspace(0.0, 1.0, GRID)
         shown: Array = self.levels[np.unique(np.linspace(0, len(self.levels) - 1, GRID).round().astype(int))]
         return shown
+
+
+@cache
+def _real_kernels() -> Array:
+    nodes, weights = leggauss(4 * DEGREE)
+    u = 0.5 * (nodes + 1.0)
+    return frozen(_projected(u, legendre(u, DEGREE) * (0.5 * weights)[:, None]))
+
+
+def _projected(u: Array, weighted: Array) -> Array:
+    """int int phi_a(u) k(u, u') phi_b(u') (H, r, r), Matern 5/2, from weighted (g, r): phi(u_i) w_i."""
+    distance = np.sqrt(5.0) * np.abs(u[:, None] - u) / np.array(LENGTHS)[:, None, None]
+    kernels: Array = weighted.T @ ((1.0 + distance + distance**2 / 3.0) * np.exp(-distance)) @ weighted
+    return kernels
 
 
 def legendre(u: Array, degree: int) -> Array:
@@ -121,15 +145,35 @@ def _levels(variable: Variable) -> tuple[Array, Array]:
     return 0.5 * (edges[1:] + edges[:-1]), np.diff(edges)
 
 
-def feature_matrix(bases: Sequence[Basis], X: Array) -> Array:
-    """(n, D, R): the functions of all variables at X (n, D), with zeros where a variable has fewer than R."""
+def feature_matrix(bases: Sequence[Basis], X: Array, most: int | None = None) -> Array:
+    """Values (n, D, R) of all functions at X (n, D), or of the first `most`; 0 where a variable has fewer."""
     n, D = X.shape
-    R = max(DEGREE, max(basis.size for basis in bases))
+    R = max(DEGREE, max(basis.size for basis in bases)) if most is None else most
     features = np.zeros((n, D, R))
     plain = [j for j, basis in enumerate(bases) if basis.table is None]
     if plain:
-        features[:, plain, :DEGREE] = legendre(X[:, plain].ravel(), DEGREE).reshape(n, len(plain), DEGREE)
+        r = min(R, DEGREE)
+        features[:, plain, :r] = legendre(X[:, plain].ravel(), r).reshape(n, len(plain), r)
     for j, basis in enumerate(bases):
         if basis.table is not None:
-            features[:, j, : basis.size] = basis.at(X[:, j])
+            r = min(R, basis.size)
+            features[:, j, :r] = basis.at(X[:, j])[:, :r]
     return features
+
+
+def moments_in(bases: Sequence[Basis], low: Array, high: Array) -> tuple[Array, Array]:
+    """Means (D, R) and covariances (D, R, R) of the functions over the box [low, high], both (D,)."""
+    D, R = len(bases), max(DEGREE, max(basis.size for basis in bases))
+    means, covariances = np.zeros((D, R)), np.zeros((D, R, R))
+    plain = [j for j, basis in enumerate(bases) if basis.table is None]
+    if plain:
+        u = low[plain, None] + (high - low)[plain, None] * 0.5 * (NODES + 1.0)
+        values = legendre(u.ravel(), DEGREE).reshape(len(plain), len(NODES), DEGREE)
+        means[plain, :DEGREE] = WEIGHTS @ values
+        centred = values - means[plain, None, :DEGREE]
+        covariances[plain, :DEGREE, :DEGREE] = np.matmul((centred * WEIGHTS[:, None]).transpose(0, 2, 1), centred)
+    for j, basis in enumerate(bases):
+        if basis.table is not None:
+            r = basis.size
+            means[j, :r], covariances[j, :r, :r] = basis.moments(float(low[j]), float(high[j]))
+    return means, covariances

@@ -140,8 +140,8 @@ class History:
     """The story. periods: one for each choice of variables, and one for the time before the first.
 
     convergence: (number, value, best so far) of each finished trial, in order of finishing; value None if it failed.
-    predictions, outlook: None while there is no model. note: why little is known, or empty. searches: what each of those
-    that take turns has brought; empty where there is one only.
+    predictions, outlook: None while there is no model. note: why little is known, or empty. searches: what each of
+    those that take turns has brought; empty where there is one only.
     """
 
     periods: tuple[Period, ...]

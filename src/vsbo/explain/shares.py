@@ -9,18 +9,20 @@ orthonormal: with m_j, C_j the mean and covariance of phi(x_j) there, and B_jk t
 The walk among models sees few functions of each variable, for speed; here the groups of a model have all of them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from vsbo.arrays import Array
-from vsbo.explain.chain import Doubts, Visit, draw_index
-from vsbo.explain.sparse import FIRST, NOISES, PAIR, SPREAD, Groups, Model
+from vsbo.explain.chain import Doubts, Visit
+from vsbo.explain.refine import FINE_FIRST, Chain, Columns
+from vsbo.explain.sparse import NOISES, PAIR, SPREAD
 
 #: Models that are drawn from, and draws of coefficients from each.
-MODELS, DRAWS = 16, 15
+MODELS, ROUNDS, DRAWS = 12, 2, 10
+SETTLE, SETTLE_FIRST = 1, 6
 #: With more functions less is left to s: steps down and up on its grid that are tried.
 DOWN, UP = 5, 0
 
@@ -67,23 +69,32 @@ class Posterior:
 def draw_posterior(
     visits: Sequence[Visit],
     doubts: Doubts | None,
-    features: Array,
-    ordered: Array,
+    functions_of: Callable[[int], tuple[Array, Array]],
     box: tuple[Array, Array],
     rng: np.random.Generator,
 ) -> Posterior:
-    """features (n, D, R), all functions; box: means (D, R) and covariances (D, R, R) of the functions in the box."""
+    """functions_of: values (n, r) and kernels (H, r, r) of all functions of a variable; box: means (D, R) and
+    covariances (D, R, R) of the functions in the box.
+    """
     weights = np.array([visit.weight for visit in visits])
     # Systematic resampling: each model as often as it deserves, up to one.
     at = (np.arange(MODELS) + rng.random()) / MODELS
     chosen, counts = np.unique(np.searchsorted(np.cumsum(weights) / weights.sum(), at), return_counts=True)
     picked = [visits[min(int(i), len(visits) - 1)] for i in chosen]
-    variables = sorted({j for visit in picked for key in visit.model.on for j in key})
-    whole = np.zeros((len(features), len(variables), max(features.shape[2], len(PAIR))))
-    whole[:, :, : features.shape[2]] = features[:, variables]
-    fine = Groups(visits[0].model.groups.rotation, whole, ordered[variables], variables)
-    fine.set_pairs(sorted({key for visit in picked for key in visit.model.on if len(key) == 2}))
-    parts = [_draw(visit, fine, int(count) * DRAWS, box, rng) for visit, count in zip(picked, counts, strict=True)]
+    keys = sorted({key for visit in picked for key in visit.model.on})
+    functions = {j: functions_of(j) for j in {j for key in keys for j in key}}
+    values, kernels = ({j: one[part] for j, one in functions.items()} for part in (0, 1))
+    columns = Columns(visits[0].model.groups.rotation, values, kernels, keys)
+    # Models with the same groups share a chain.
+    order = sorted(range(len(picked)), key=lambda i: sorted(picked[i].model.on))
+    chain, parts = Chain(columns, NOISES[picked[0].model.noise]), []
+    for place, i in enumerate(order):
+        visit, groups = picked[i], sorted(picked[i].model.on)
+        if place == 0 or list(chain.keys) != groups:
+            chain.turn_to(groups)
+            for _ in range(SETTLE if place else SETTLE_FIRST):
+                chain.round(visit.model.spread, rng)
+        parts.append(_draw(visit, chain, int(counts[i]), box, rng))
     main, pair, rest, local_main, local_without, local_pair, local_rest, *others = (
         np.concatenate(arrays) for arrays in zip(*parts, strict=True)
     )
@@ -96,62 +107,68 @@ def draw_posterior(
 
 
 def _draw(
-    visit: Visit, fine: Groups, count: int, box: tuple[Array, Array], rng: np.random.Generator
+    visit: Visit, chain: Chain, rounds: int, box: tuple[Array, Array], rng: np.random.Generator
 ) -> tuple[Array, ...]:
     means, covariances = box
-    D, R = means.shape
-    beta = np.zeros((count, D, R))
-    coarse = slab(visit.factors, visit.A, visit.b, visit.model.groups.roots[:D], count, rng)
-    beta[:, :, : coarse.shape[2]] = coarse
-    is_in = np.zeros((count, D), dtype=bool)
-    pair, shift, local_pair = np.zeros((count, D)), np.zeros((count, D, R)), np.zeros((count, D))
+    (D, R), F = means.shape, FINE_FIRST
+    rounds *= ROUNDS
+    count = rounds * DRAWS
+    noise, drawn = np.empty(count), []
+    for i in range(rounds):
+        chain.round(visit.model.spread, rng)
+        noise[i * DRAWS : (i + 1) * DRAWS] = chain.noise
+        drawn.append(chain.draw(visit.model.spread, DRAWS, rng))
+    coefficients = np.concatenate(drawn)
+    slabs = slab(visit.factors, visit.A, visit.b, visit.model.groups.roots[:D], count, rng)
+    r = slabs.shape[2]
+    main, local_main = np.einsum("cdr,cdr->cd", slabs, slabs), _in_box(slabs, covariances[:, :r, :r])
+    local_without, pair, local_pair = np.zeros((count, D)), np.zeros((count, D)), np.zeros((count, D))
     rest, local_rest = np.zeros(count), np.zeros(count)
-    model = _refined(visit.model, fine, rng)
-    coefficients = model.draw(count, rng)
-    for i, key in enumerate(model.keys):
-        own = coefficients[:, i]
+    is_in = np.zeros((count, D), dtype=bool)
+    beta = np.zeros((count, D, R))
+    beta[:, :, :r] = slabs
+    shift = {j: np.zeros((count, R)) for key in chain.keys for j in key}
+    for i, key in enumerate(chain.keys):
+        own, which = coefficients[:, chain.part[i]], chain.columns.functions[key]
         if len(key) == 1:
-            beta[:, key[0]], is_in[:, key[0]] = own[:, :R], True
+            beta[:, key[0]], is_in[:, key[0]] = 0.0, True
+            beta[:, key[0], which[:, 0]] = own
             continue
         j, k = key
-        B = _square(own)
-        shift[:, j, :FIRST] += B @ means[k, :FIRST]
-        shift[:, k, :FIRST] += np.einsum("a,cab->cb", means[j, :FIRST], B)
-        square = np.einsum("cab,cab->c", B, B)
+        B = np.zeros((count, F, F))
+        B[:, which[:, 0], which[:, 1]] = own
+        shift[j][:, :F] += B @ means[k, :F]
+        shift[k][:, :F] += np.einsum("a,cab->cb", means[j, :F], B)
+        square = np.einsum("cr,cr->c", own, own)
         local = _pair_in_box(B, covariances[j], covariances[k])
         rest += square
         local_rest += local
         for one in key:
             pair[:, one] += square
             local_pair[:, one] += local
-    v = fine.rotation.unseen(model.noise, model.spread)
+    for j, moved in shift.items():
+        main[:, j] = np.einsum("cr,cr->c", beta[:, j], beta[:, j])
+        local_main[:, j] = _quadratic(beta[:, j] + moved, covariances[j])
+        local_without[:, j] = _quadratic(moved, covariances[j])
+    v = noise * chain.columns.rotation.ratio(visit.model.spread)
     # Unseen effects are lines and bends of any variable, and shrink in the box as these do.
     shrink = float((covariances[:, [0, 1], [0, 1]] @ np.array(SPREAD)).mean())
     factor = np.logaddexp.reduce(visit.factors, axis=1) - np.log(visit.factors.shape[1])
     return (
-        np.einsum("cdr,cdr->cd", beta, beta),
+        main,
         pair,
         rest + v,
-        _in_box(beta + shift, covariances),
-        _in_box(shift, covariances),
+        local_main,
+        local_without,
         local_pair,
         local_rest + v * shrink,
         is_in,
         np.broadcast_to(visit.log_odds, (count, D)),
         np.broadcast_to(factor, (count, D)),
         beta,
-        np.full(count, NOISES[model.noise]),
-        np.full(count, v),
+        noise,
+        v,
     )
-
-
-def _refined(model: Model, fine: Groups, rng: np.random.Generator) -> Model:
-    """The same groups with all their functions, and s drawn anew."""
-    noises = range(max(model.noise - DOWN, 0), min(model.noise + UP + 1, len(NOISES)))
-    refined = Model(fine, model.on, model.noise, model.spread)
-    i = draw_index(refined.evidences([(s, model.spread) for s in noises]), rng)
-    refined.noise = noises[min(i, len(noises) - 1)]
-    return refined
 
 
 def slab(factors: Array, A: Array, b: Array, roots: Array, count: int, rng: np.random.Generator) -> Array:
@@ -164,8 +181,9 @@ def slab(factors: Array, A: Array, b: Array, roots: Array, count: int, rng: np.r
     S[:, np.arange(R), np.arange(R)] += 1.0
     L = np.linalg.cholesky(S)
     # (I + lAl)^-1 lb and a draw around it: L^-T (L^-1 l b + z)
-    half = np.linalg.solve(L, (root * b)[:, :, None]) + rng.standard_normal((N, R, count))
-    beta = np.linalg.solve(L.transpose(0, 2, 1), half) * root[:, :, None]
+    inverse = np.linalg.inv(L)
+    half = np.matmul(inverse, (root * b)[:, :, None]) + rng.standard_normal((N, R, count))
+    beta = np.matmul(inverse.transpose(0, 2, 1), half) * root[:, :, None]
     draws: Array = beta.transpose(2, 0, 1)
     return draws
 
@@ -182,37 +200,38 @@ def _doubt(
     means, covariances = box
     known: Any = np.isfinite(doubts.factors).all(axis=1)
     factors = np.where(known[:, None], doubts.factors, 0.0)
-    B = _square(slab(factors, doubts.A, doubts.b, doubts.roots, m, rng))
+    beta = slab(factors, doubts.A, doubts.b, doubts.roots, m, rng)
     log_factor = np.logaddexp.reduce(factors, axis=1) - np.log(factors.shape[1])
     there = (rng.random((m, D)) < 1.0 / (1.0 + np.exp(-log_factor))) & known
-    # B[.., a, b]: function a of the other variable, b of this one, or the reverse where the other comes later.
-    turned = doubts.other > np.arange(D)
-    B = np.where(turned[None, :, None, None], B.swapaxes(2, 3), B)
-    C_other, C_own = covariances[doubts.other, :FIRST, :FIRST], covariances[:, :FIRST, :FIRST]
-    spread = np.einsum("mdab,mdab->md", np.matmul(C_other, B), np.matmul(B, C_own))
-    shift = np.matmul(means[doubts.other, None, :FIRST], B)[:, :, 0]
-    local = spread + np.einsum("mda,dab,mdb->md", shift, C_own, shift, optimize=True)
-    square: Array = np.einsum("mdab,mdab->md", B, B)
-    return np.where(there, square, 0.0), np.where(there, np.maximum(local, 0.0), 0.0)
-
-
-def _square(coefficients: Array) -> Array:
-    """Coefficients (..., R) of pairs as matrices (..., FIRST, FIRST)."""
-    B = np.zeros((*coefficients.shape[:-1], FIRST, FIRST))
-    for column, (a, b) in enumerate(PAIR[: coefficients.shape[-1]]):
-        B[..., a, b] = coefficients[..., column]
-    return B
+    # Functions a of the earlier variable and b of the later one; by itself a pair has the variance, and moves the main
+    # effect of this variable by, what its moments in the box say: beta' K beta, K = (C + m m')_other C_own.
+    (D, R), rows = beta.shape[1:], np.arange(D)
+    own_first = (rows < doubts.other)[:, None]
+    a, b = np.array(PAIR[:R]).T
+    own, of_other = np.where(own_first, a, b), np.where(own_first, b, a)  # (D, R)
+    second = covariances + means[:, :, None] * means[:, None, :]
+    K = second[doubts.other[:, None, None], of_other[:, :, None], of_other[:, None, :]]
+    K = K * covariances[rows[:, None, None], own[:, :, None], own[:, None, :]]
+    square = np.einsum("mdr,mdr->md", beta, beta)
+    return np.where(there, square, 0.0), np.where(there, _in_box(beta, K), 0.0)
 
 
 def _pair_in_box(B: Array, C_j: Array, C_k: Array) -> Array:
     """tr(B' C_j B C_k) (count,)."""
-    value: Array = np.einsum("cab,cab->c", C_j[:FIRST, :FIRST] @ B, B @ C_k[:FIRST, :FIRST])
+    F = B.shape[1]
+    value: Array = np.einsum("cab,cab->c", C_j[:F, :F] @ B, B @ C_k[:F, :F])
     return np.maximum(value, 0.0)
 
 
 def _in_box(beta: Array, covariances: Array) -> Array:
     """beta' C beta (count, D)."""
     value: Array = np.einsum("dcr,dcr->cd", np.matmul(beta.transpose(1, 0, 2), covariances), beta.transpose(1, 0, 2))
+    return np.maximum(value, 0.0)
+
+
+def _quadratic(beta: Array, C: Array) -> Array:
+    """beta' C beta (count,)."""
+    value: Array = np.einsum("cr,cr->c", beta @ C, beta)
     return np.maximum(value, 0.0)
 
 
