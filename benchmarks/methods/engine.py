@@ -20,6 +20,14 @@ CONFIGS = {
     "vanilla-paper": VANILLA_PAPER,
     # The authors' program fits from the same start at every point; ours from the last optimum, as vsbo-paper does.
     "vanilla-cold": replace(VANILLA_PAPER, warm_start=False),
+    # The default without one of its parts.
+    "vsbo-no-turns": vsbo.Config(searches=("model",)),
+    "vsbo-no-plain": vsbo.Config(searches=("model", "near")),
+    "vsbo-no-near": vsbo.Config(searches=("model", "plain")),
+    "vsbo-no-main-effects": vsbo.Config(main_effects=0),
+    "vsbo-free-variance": vsbo.Config(outputscale="learned"),
+    "vsbo-high-floor": vsbo.Config(noise_floor=1e-4),
+    "vsbo-even-starts": vsbo.Config(weighted_starts=False),
 }
 
 
