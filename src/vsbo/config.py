@@ -109,7 +109,10 @@ class Config:
 
     # --- the initial design (Algorithm 1, line 4)
     n_initial: int = 5
-    """N_init: uniform points before the first model. >= 1. Paper, appendix D: 5."""
+    """N_init: points before the first model, uniform but for `center`. >= 1. Paper, appendix D: 5."""
+    center: bool = True
+    """The middle of all ranges is the first point, or comes before the first model where others were there first.
+    People put ranges around what they believe in; in many dimensions no uniform point comes near it. Paper: no."""
 
     # --- the surrogate (paper, section 2; docs/differences.md)
     kernel: KernelName = "matern52"
@@ -230,7 +233,7 @@ class Config:
     def paper(cls, **changes: Any) -> "Config":
         """The published method: the text, and where it is silent docs/differences.md."""
         published = cls(
-            acquisition="ei", prior="none", outputscale="learned", main_effects=0, noise_floor=1e-4,
+            center=False, acquisition="ei", prior="none", outputscale="learned", main_effects=0, noise_floor=1e-4,
             selection="momentum", n_restarts=4, weighted_starts=False, searches=("model",),
         )  # fmt: skip
         return replace(published, **changes)
@@ -238,7 +241,7 @@ class Config:
     @classmethod
     def vanilla(cls, **changes: Any) -> "Config":
         """Plain Bayesian optimization: all variables alike in one product kernel."""
-        return replace(cls(main_effects=0, weighted_starts=False, searches=("model",)), **changes)
+        return replace(cls(center=False, main_effects=0, weighted_starts=False, searches=("model",)), **changes)
 
     @classmethod
     def gp_ucb(cls, known_kernel: KnownKernel, **changes: Any) -> "Config":
@@ -247,9 +250,9 @@ class Config:
         the argmax over an empty data set is any point.
         """
         known = cls(
-            n_initial=1, mean="zero", standardize=False, prior="none", known_kernel=known_kernel, main_effects=0,
-            selection="fixed", acquisition="ucb", complement="fixed", n_restarts=4, weighted_starts=False,
-            searches=("model",),
+            n_initial=1, center=False, mean="zero", standardize=False, prior="none", known_kernel=known_kernel,
+            main_effects=0, selection="fixed", acquisition="ucb", complement="fixed", n_restarts=4,
+            weighted_starts=False, searches=("model",),
         )  # fmt: skip
         return replace(known, **changes)
 

@@ -59,19 +59,26 @@ def propose(state: State) -> State:
 
 
 def design_left(state: State) -> bool:
-    """Until N_init points were given out and one came back with a value, points are uniform.
+    """Until N_init points were given out, the center among them, and one came back with a value.
 
     Where only some variables are modelled from the start, the strategy for the others needs the whole design.
     """
     waiting = needs_strategy(state) and not state.all_active and len(state.finished) < state.config.n_initial
-    return state.next_number < state.config.n_initial or state.best is None or waiting
+    few = state.next_number < state.config.n_initial or state.best is None
+    return few or waiting or (state.config.center and is_new(center(state), asked_for(state)))
 
 
 def design_point(state: State) -> Asked:
-    """A uniform point; with fixed complements the variables that are not active stay where they are fixed."""
+    """The center, then uniform points; with fixed complements the variables that are not active stay where they are."""
     rng = stream(state.seed, state.next_number, Purpose.DESIGN)
-    x = first_new(state, with_fixed(state, rng.random((TRIES, state.D))))
+    points = with_fixed(state, rng.random((TRIES, state.D)))
+    x = first_new(state, np.vstack([center(state), points]) if state.config.center else points)
     return Asked(state.next_number, frozen(x), "design")
+
+
+def center(state: State) -> Array:
+    """The middle of all ranges (D,)."""
+    return state.space.snap(with_fixed(state, np.full(state.D, 0.5)))
 
 
 def with_fixed(state: State, x: Array) -> Array:

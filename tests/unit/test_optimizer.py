@@ -8,7 +8,19 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from vsbo import Config, InputError, KnownKernel, Optimizer, Real, Space, State, StateError, TrialError
+from vsbo import (
+    Choice,
+    Config,
+    InputError,
+    Integer,
+    KnownKernel,
+    Optimizer,
+    Real,
+    Space,
+    State,
+    StateError,
+    TrialError,
+)  # fmt: skip
 from vsbo.errors import NumericalError
 from vsbo.state import Adapted, Asked, Fell, Fitted, Selected, Told
 
@@ -272,7 +284,7 @@ def test_trials_are_values():
 def test_seeds():
     from vsbo.rng import seed_from
 
-    first = [Optimizer(Space.box(3), seed=seed).ask().x for seed in (0, 1, None, None)]
+    first = [Optimizer(Space.box(3), seed=seed, config=PAPER).ask().x for seed in (0, 1, None, None)]
     assert len({tuple(x) for x in first}) == 4
     assert seed_from(np.int64(5)) == 5
     assert seed_from(np.random.default_rng(0)) == seed_from(np.random.default_rng(0))
@@ -465,3 +477,22 @@ def test_main_effects_go_to_the_shortest_length_scales_and_are_what_is_selected(
     assert theta.main == optimizer.selected == (1, 3, 7)
     assert theta.variance >= 1.0
     assert 0.0 < theta.mainscale * 3 < theta.variance
+
+
+def test_the_middle_of_the_ranges_is_tried_before_the_first_model():
+    first = Optimizer(Space.box(4, -2, 6), seed=0)
+    np.testing.assert_array_equal(first.ask().x, np.full(4, 2.0))
+    assert first.ask().origin == "design"
+    told = Optimizer(Space.box(4), seed=0)
+    for i in range(5):
+        told.add(np.random.default_rng(i).random(4), float(i))
+    trials = [told.ask(), told.ask()]
+    assert [trial.origin for trial in trials] == ["design", "model"]
+    np.testing.assert_array_equal(trials[0].x, np.full(4, 0.5))
+    known = Optimizer(Space.box(4), seed=0)
+    for i in range(5):
+        known.add(np.full(4, 0.5 + 0.1 * i), float(i))
+    assert known.ask().origin == "model"
+    mixed = Optimizer(Space({"n": Integer(1, 64, log=True), "c": Choice(("a", "b", "c")), "x": Real(0, 1)}), seed=0)
+    assert mixed.ask().params == {"n": 6, "c": "b", "x": 0.5}
+    assert not np.array_equal(Optimizer(Space.box(4), seed=0, config=Config.paper()).ask().x, np.full(4, 0.5))

@@ -108,7 +108,7 @@ def test_trials_of_another_sampler_are_learned_from():
     of_study.optimize(reals, n_trials=8)
     mine = [Record.from_attributes(t.system_attrs) for t in of_study.trials[12:]]
     assert mine[0].told == tuple(range(12))
-    assert {record.events[-1].origin for record in mine} == {"model"}
+    assert {record.events[-1].origin for record in mine} <= set(Config().searches)
     assert of_study.best_trial.number >= 12
 
 
@@ -391,7 +391,8 @@ def test_startup_trials_are_the_design():
     of_study = study(sampler=VSBOSampler(REALS, 0, n_startup_trials=7))
     of_study.optimize(reals, n_trials=9)
     origins = [Record.from_attributes(trial.system_attrs).events[-1].origin for trial in of_study.trials]
-    assert origins == ["design"] * 7 + ["model"] * 2
+    assert origins[:7] == ["design"] * 7
+    assert set(origins[7:]) <= set(Config().searches)
 
 
 def test_records_of_many_variables_fit_the_storages_attributes():
