@@ -46,7 +46,7 @@ from vsbo import (
 )
 
 SPAWN = workers.CONTEXT
-DESIGN = Config(**{**SMALL, "n_initial": 100})  # no model: what is tested is who evaluates
+DESIGN = Config(**{**SMALL, "n_initial": 100, "center": False})  # no model: what is tested is who evaluates
 
 
 @pytest.fixture

@@ -187,9 +187,11 @@ def sentence_of(period: Period) -> str:
     if period.best_before is None:
         return text + f"{plural(len(period.trials), 'evaluation').capitalize()} led to {number(period.best_after)}."
     if period.gained > 0.0:
+        ends = number(period.best_before), number(period.best_after)
+        way = f"from {ends[0]} to {ends[1]}" if ends[0] != ends[1] else f"by {number(period.gained)} to {ends[1]}"
         return text + (
             f"{plural(len(period.trials), 'evaluation').capitalize()} improved the best value "
-            f"{times(period.improvements)}, from {number(period.best_before)} to {number(period.best_after)}."
+            f"{times(period.improvements)}, {way}."
         )
     return text + f"{plural(len(period.trials), 'evaluation').capitalize()} brought nothing better."
 
