@@ -31,9 +31,9 @@ FAMILIES: dict[str, Family] = {
     "evolution": Family("#E6B800", ("cma",)),
     "packages": Family("#994455", ("optuna-tpe", "optuna-gp", "smac", "hebo", "dragonfly", "dragonfly-ml")),
     "no model": Family("#9A9A9A", ("random", "sobol")),
-    "the default without a search": Family("#CC6677", ("vsbo-no-turns", "vsbo-no-plain", "vsbo-no-near")),
+    "the default without a search": Family("#282850", ("vsbo-no-turns", "vsbo-no-plain", "vsbo-no-near")),
     "the default without a part": Family(
-        "#44AA99", ("vsbo-no-main-effects", "vsbo-free-variance", "vsbo-high-floor", "vsbo-even-starts")
+        "#7878F0", ("vsbo-no-main-effects", "vsbo-free-variance", "vsbo-high-floor", "vsbo-even-starts")
     ),
 }
 #: Methods from elsewhere (module:attribute) share the last colour that is left.
