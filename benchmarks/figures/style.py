@@ -36,6 +36,8 @@ FAMILIES: dict[str, Family] = {
         "#7878F0", ("vsbo-no-main-effects", "vsbo-free-variance", "vsbo-high-floor", "vsbo-even-starts")
     ),
 }
+#: Of the ablation: compared with the default in a table, and not drawn among all others.
+ABLATION = tuple(name for own in FAMILIES if own.startswith("the default without") for name in FAMILIES[own].methods)
 #: Methods from elsewhere (module:attribute) share the last colour that is left.
 OTHER = "#5C5C5C"
 

@@ -22,9 +22,9 @@ pytest.importorskip("matplotlib", reason="the figures are drawn with matplotlib"
 
 from matplotlib.image import imread
 
-from benchmarks.figures import curves, growth, real_selection, sampled, selections
+from benchmarks.figures import curves, growth, real_selection, recorded, sampled, selections
 from benchmarks.figures.recorded import ranges
-from benchmarks.figures.style import FAMILIES, family, look
+from benchmarks.figures.style import ABLATION, FAMILIES, family, look
 
 #: Long enough for a selection, which comes after 20 evaluations.
 SELECTS = 23
@@ -359,3 +359,10 @@ def test_runs_of_another_prior_are_not_mixed_in(results, tmp_path):
 def test_an_unknown_algorithm_is_named():
     with pytest.raises(BenchError, match="vs-gp-ucb, gp-ucb; got 'ucb'"):
         regret.play(regret.SamplePath(regret.Prior(ALPHA), 0), "ucb", 3)
+
+
+def test_the_ablation_is_not_drawn_among_all_others(tmp_path):
+    for method in ("random", ABLATION[0]):
+        assert work(Job("Branin50", method, 0, 3, 5), tmp_path) == "finished"
+    assert set(recorded.load(tmp_path, "synthetic-value", ("Branin50",))["Branin50"]) == {"random"}
+    assert set(recorded.load(tmp_path, "ablation", ("Branin50",), ABLATION)["Branin50"]) == {ABLATION[0]}
