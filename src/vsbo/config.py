@@ -269,16 +269,19 @@ class Config:
     def from_plain(cls, plain: Mapping[str, Any]) -> "Config":
         """The inverse of `to_plain`; a field that is not known is an InputError that names it."""
         known = {field.name for field in fields(cls)}
-        unknown = sorted(set(plain) - known)
+        unknown = sorted(set(plain) - known - set(_RETIRED))
         if unknown:
             raise InputError(f"config has unknown settings {unknown}; known are {sorted(known)}")
-        values = dict(plain)
+        values = {name: value for name, value in plain.items() if name not in _RETIRED}
         if values.get("known_kernel") is not None:
             values["known_kernel"] = KnownKernel(**values["known_kernel"])
         if "smoothness" in values:
             values["smoothness"] = Smoothness(**values["smoothness"])
         return cls(**values)
 
+
+#: Settings of earlier versions. What was saved with them opens all the same, and goes on with the settings of today.
+_RETIRED = ("patience",)
 
 _CHOICES = {
     "kernel": KernelName,

@@ -252,3 +252,10 @@ def test_what_a_duplicate_is():
     assert not is_new(np.array([0.5, 0.5 + 1e-12]), others)
     assert is_new(np.array([0.1, 0.5]), others)
     assert is_new(np.array([0.1, 0.5]), np.empty((0, 2)))
+
+
+def test_a_config_of_an_earlier_version_opens():
+    plain = Config(n_raw=100).to_plain()
+    for newer in ("center", "searches"):
+        del plain[newer]
+    assert Config.from_plain({**plain, "patience": 25}) == Config(n_raw=100)
