@@ -213,6 +213,8 @@ class Config:
             raise InputError(f'variables goes with selection="fixed" only; selection is {self.selection!r}')
         if self.known_kernel is not None and self.selection != "fixed":
             raise InputError('known_kernel goes with selection="fixed": selection compares fitted kernels')
+        if self.known_kernel is not None and "plain" in self.searches:
+            raise InputError('known_kernel goes with searches=("model",) or ("model", "near"): it is the only model')
         if self.variables is not None and len(set(self.variables)) != len(self.variables):
             raise InputError(f"variables must differ from each other; got {self.variables!r}")
         values = self.fixed_value if isinstance(self.fixed_value, tuple) else (self.fixed_value,)

@@ -29,7 +29,7 @@ from vsbo.models import (
 )
 from vsbo.rng import Purpose, stream
 from vsbo.state import Adapted, Asked, Event, Fell, Fitted, Selected, State, extend
-from vsbo.turns import next_search, side_of_box, with_plain_model
+from vsbo.turns import as_seen_by, next_search, side_of_box
 
 #: Uniform points tried, in the design and by the last fallback, until one is new.
 TRIES = 100
@@ -42,7 +42,8 @@ def propose(state: State) -> State:
     state = extend(state, adapt(state))  # lines 5, 9
     if selection_due(state):  # line 7
         state = extend(state, reselect(state))  # line 8
-    began, origin = time.perf_counter(), str(next_search(state))
+    began = time.perf_counter()
+    origin: str = next_search(state)
     try:
         state = extend(state, fit_active(state, origin))  # line 11
         began = time.perf_counter()
@@ -151,8 +152,8 @@ def needs_strategy(state: State) -> bool:
 
 def fit_active(state: State, search: str) -> tuple[Event, ...]:
     """Fit the model of this search: warm start, cold starts, and at last the previous hyper-parameters."""
-    began, n, plain = time.perf_counter(), len(state.finished), search == "plain"
-    state = with_plain_model(state) if plain else state
+    began, n = time.perf_counter(), len(state.finished)
+    state = as_seen_by(search, state)
     warm = [state.theta] if state.config.warm_start and state.theta is not None else []
     cold = cold_due(state)
     try:
@@ -162,7 +163,7 @@ def fit_active(state: State, search: str) -> tuple[Event, ...]:
             raise
         return (Fell("fit", "the previous hyper-parameters", str(error)),)
     spent = time.perf_counter() - began
-    fitted = Fitted(found.theta, found.loss, found.start, found.evaluations, n if cold else 0, spent, plain)
+    fitted = Fitted(found.theta, found.loss, found.start, found.evaluations, n if cold else 0, spent, search == "plain")
     if found.failures:
         return Fell("fit", f"the start {found.start!r}", f"{found.failures} starts led nowhere"), fitted
     return (fitted,)
@@ -174,7 +175,7 @@ def maximize_acquisition(state: State, search: str) -> Array:
     Pending points repel: each is added to the model as if it had brought what the model expects there, but no more
     than the average. (With the expected value alone, EI stays where it was largest.)
     """
-    state = with_plain_model(state) if search == "plain" else state
+    state = as_seen_by(search, state)
     if state.theta is None:
         raise NumericalError("there is no model of the active variables")
     data, config = state.data.columns(state.active), state.config
@@ -184,11 +185,11 @@ def maximize_acquisition(state: State, search: str) -> Array:
         posterior = posterior.extend(x, min(float(posterior.mean(x[None, :])[0]), float(np.mean(z))))
     rng = stream(state.seed, state.next_number, Purpose.ACQUISITION)
     leaders, weights = data.X[np.argsort(-z, kind="stable")[:5]], weights_of(state, posterior)
-    box = box_around(leaders[0], side_of_box(state), state.theta.lengthscales, weights) if search == "near" else None
-    if box is None:
-        starts = acq.start_points(leaders, config.n_raw, rng, weights)
-    else:
+    if search == "near":
+        box = box_around(leaders[0], side_of_box(state), state.theta.lengthscales, weights)
         starts = acq.points_within(leaders[0], box, config.n_raw, rng, weights)
+    else:
+        box, starts = None, acq.start_points(leaders, config.n_raw, rng, weights)
     acquisition = acq.over(posterior, utility_of(state, float(np.max(z))))
     return acq.maximize(acquisition, starts, leaders[:1], config.n_restarts, state.theta.lengthscales, box)
 

@@ -23,6 +23,7 @@ from vsbo.arrays import as_value
 from vsbo.config import Config, as_whole
 from vsbo.errors import InputError, StorageError, StudyError, TrialError
 from vsbo.explain import History, Importance, history_of, importance_of
+from vsbo.explain.importance import dataframe
 from vsbo.optimizer import Optimizer, Trial
 from vsbo.owner import new_owner
 from vsbo.pictures import Plot
@@ -246,11 +247,7 @@ class Study:
 
     def to_dataframe(self) -> Any:
         """A pandas DataFrame of the same table as `to_csv`; needs pandas."""
-        try:
-            import pandas  # type: ignore[import-not-found, import-untyped, unused-ignore]
-        except ImportError:
-            raise InputError("to_dataframe needs pandas, which is not installed; to_csv and records do not") from None
-        return pandas.DataFrame([_flat(record) for record in self.records()])
+        return dataframe([_flat(record) for record in self.records()])
 
     # --------------------------------------------------------------------------------------------------------- run
 

@@ -62,9 +62,11 @@ def side_of_box(state: State) -> float:
     return side
 
 
-def with_plain_model(state: State) -> State:
-    """The same search with the plain model in the place of the configured one: that of BoTorch's default, a squared
-    exponential with variance 1, in which all variables are alike.
+def as_seen_by(search: str, state: State) -> State:
+    """The state with the model of this search in it. The plain one is that of BoTorch's default: a squared exponential
+    with variance 1, in which all variables are alike.
     """
+    if search != "plain":
+        return state
     config = replace(state.config, kernel="squared_exponential", outputscale="one", main_effects=0)
     return replace(state, config=config, theta=state.theta_plain, cold_at=state.cold_plain_at)

@@ -135,6 +135,7 @@ def test_bad_points(x, says):
         ({"searches": ("model", "model")}, "searches"),
         ({"searches": ("model", "far")}, "searches"),
         ({"searches": "model"}, "searches"),
+        ({"known_kernel": KnownKernel(0.5)}, "known_kernel.*searches"),
         ({"main_effects": -1}, "main_effects"),
         ({"fixed_value": 2.0}, "fixed_value"),
         ({"selection": "momentum", "known_kernel": KnownKernel(0.5)}, "known_kernel.*fixed"),

@@ -175,6 +175,8 @@ _WHY = {
     "inaccurate": "the last choice had brought nothing better, so only its leading part was kept",
     "kept": "nothing could be learned, so the choice stayed",
 }
+#: What proposed a point, by its origin.
+ORIGINS = {"model": "the model", "plain": "the plain model", "near": "the search near the best", "design": "the design"}
 
 
 def sentence_of(period: Period) -> str:
@@ -216,10 +218,6 @@ def _chosen(period: Period) -> str:
         # What the loss would be with them is of no interest any more; their length-scales say why they left.
         parts.append(f"out went {listed(period.went_out, notes if period.scales else None)}")
     return text + ": " + ("; ".join(parts) if parts else "the same as before")
-
-
-#: What proposed a point, in words, by its origin.
-ORIGINS = {"model": "the model", "plain": "the plain model", "near": "the search near the best", "design": "the design"}
 
 
 def _proposed(search: SearchRecord) -> str:
