@@ -63,7 +63,7 @@ class Seconds:
 class Period:
     """The time from one choice of variables (or from the start) to the next.
 
-    A selection is a choice. Where there are none, as with the default, each fit gives main effects to a few variables:
+    A selection is a choice. Where there are none, as with the default, a few variables have main effects in each fit:
     then a period has N_vs evaluations, and chosen are those that had one in more than half of its fits.
 
     number: 0 is before the first choice. n: finished evaluations when it began; trials: evaluated in it (finished).

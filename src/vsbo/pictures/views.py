@@ -191,7 +191,7 @@ def _binned(at: Sequence[int], rows: Array) -> tuple[tuple[int, ...], Array]:
 _SELECTED = "Selected variables", "Filled while a variable was selected: the others were not modelled."
 _MAIN = (
     "Variables with a main effect of their own",
-    "Filled while the model had one of the variable: the few with the shortest length-scales get it at each fit.",
+    "Filled while the model had one of it: the few with the shortest length-scales get it as fits start anew.",
 )
 
 
