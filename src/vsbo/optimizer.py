@@ -9,7 +9,7 @@ import numpy as np
 from vsbo.arrays import Array, as_value, frozen
 from vsbo.config import Config
 from vsbo.errors import InputError, TrialError
-from vsbo.explain import History, Importance, history_of, importance_of
+from vsbo.explain import History, Importance, Remembered, history_of
 from vsbo.linalg import single_thread
 from vsbo.propose import propose
 from vsbo.rng import seed_from
@@ -66,7 +66,7 @@ class Optimizer:
 
     def _begin(self, state: State) -> None:
         self._state = state
-        self._explained: tuple[tuple[int, int], Importance] | None = None
+        self._importance = Remembered()
 
     @classmethod
     def from_state(cls, state: State) -> "Optimizer":
@@ -149,10 +149,7 @@ class Optimizer:
 
         Remembered until the next evaluation finishes: it costs about as much as a selection.
         """
-        key = len(self._state.finished), len(self._state.selections)
-        if self._explained is None or self._explained[0] != key:
-            self._explained = key, importance_of(self._state)
-        return self._explained[1]
+        return self._importance(self._state)
 
     def history(self) -> History:
         """The story of the search so far, from its log (docs/explain.md)."""

@@ -22,7 +22,7 @@ import numpy as np
 from vsbo.arrays import as_value
 from vsbo.config import Config, as_whole
 from vsbo.errors import InputError, StorageError, StudyError, TrialError
-from vsbo.explain import History, Importance, history_of, importance_of
+from vsbo.explain import History, Importance, Remembered, history_of
 from vsbo.explain.importance import dataframe
 from vsbo.optimizer import Optimizer, Trial
 from vsbo.owner import new_owner
@@ -49,7 +49,7 @@ class Study:
         self._seen: tuple[Optimizer, int] = Optimizer.from_state(empty), 0
         self._began: dict[int, datetime] = {}
         self._ended: dict[int, datetime] = {}
-        self._explained: tuple[tuple[int, int], Importance] | None = None
+        self._importance = Remembered()
         self._catch_up(self._storage.strategy(number, empty.D))
 
     @classmethod
@@ -183,11 +183,7 @@ class Study:
 
         Remembered until the next evaluation finishes: it costs about as much as a selection.
         """
-        state = self.state
-        key = len(state.finished), len(state.selections)
-        if self._explained is None or self._explained[0] != key:
-            self._explained = key, importance_of(state)  # without the lock: others go on asking and telling
-        return self._explained[1]
+        return self._importance(self.state)  # without the lock: others go on asking and telling
 
     def history(self) -> History:
         """The story of the search so far, from its log (docs/explain.md)."""

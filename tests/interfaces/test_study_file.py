@@ -98,8 +98,9 @@ def test_what_may_be_left_out(tmp_path):
 
 
 def test_settings_of_the_config_with_parts(tmp_path):
-    settings = 'selection = "fixed", variables = [0], known_kernel = {lengthscale = [0.5]}, fixed_value = [0.2]'
-    config = read(tmp_path, f"[study]\nconfig = {{{settings}}}\n{VARIABLES}").config
+    settings = 'selection = "fixed", variables = [0], fixed_value = [0.2], searches = ["model"]'
+    kernel = "known_kernel = {lengthscale = [0.5]}"
+    config = read(tmp_path, f"[study]\nconfig = {{{settings}, {kernel}}}\n{VARIABLES}").config
     assert config is not None
     assert (config.selection, config.variables, config.fixed_value) == ("fixed", (0,), (0.2,))
     assert config.known_kernel is not None
