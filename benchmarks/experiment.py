@@ -8,7 +8,7 @@
     [limits."*"]                # of every method; a table with a method's name goes before it
     seeds = "0:10"              # only those of the above
     evaluations = 100           # not more than that
-    seconds = 600               # stop a run once the optimizer has spent so many on the wall clock
+    seconds = 600               # stop a run once the optimizer has spent so many on the CPU
     problems = ["Branin50"]     # only those of the above
     [targets]                   # for the table of evaluations to a target, in the sign of the literature
     Branin50 = [-1.0, -0.5]
@@ -35,7 +35,7 @@ FOLDER = HERE / "experiments"
 
 @dataclass(frozen=True)
 class Job:
-    """One run. evaluations: after the `initial` ones; seconds: of the optimizer, on the wall clock; None: no limit."""
+    """One run. evaluations: after the `initial` ones; seconds: of the optimizer, on the CPU; None: no limit."""
 
     problem: str
     method: str

@@ -143,9 +143,9 @@ def _search(job: Job, problem: Problem, method: "Meter", writer: Writer, known: 
         if len(values) > len(known):
             phases, selected = method.report(problem)
             writer.add(Evaluation(problem.original(x), y, cost.wall, cost.cpu, cost.memory, phases, selected))
-            spent += cost.wall
+            spent += cost.cpu
         else:
-            spent += known[len(values) - 1].wall
+            spent += known[len(values) - 1].cpu
     return "finished"
 
 
@@ -304,7 +304,7 @@ def main() -> int:
     parser.add_argument("seed", type=int)
     parser.add_argument("--evaluations", type=int, default=200, help="after the initial ones")
     parser.add_argument("--initial", type=int, default=5, help="points that all methods share")
-    parser.add_argument("--seconds", type=float, help="stop once the optimizer has spent so many")
+    parser.add_argument("--seconds", type=float, help="stop once the optimizer has spent so many on the CPU")
     parser.add_argument("--results", type=Path, default=ROOT / "benchmarks" / "results", help="default: %(default)s")
     told = parser.parse_args()
     if any(os.environ.get(name) != value for name, value in SETTINGS.items()):
