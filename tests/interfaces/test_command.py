@@ -279,6 +279,18 @@ def test_a_program_that_removes_its_folder(tmp_path):
     assert "is empty" in failure(shell(tmp_path, 'rm -r "$PWD"; sleep 0.3; echo 1'))
 
 
+def test_a_program_that_removes_its_folder_before_its_number_is_noted(tmp_path, monkeypatch):
+    started = subprocess.Popen
+
+    def quick(*arguments, **settings):
+        process = started(*arguments, **settings)
+        process.wait(10)
+        return process
+
+    monkeypatch.setattr(subprocess, "Popen", quick)
+    assert "is empty" in failure(shell(tmp_path, 'rm -r "$PWD"; echo 1'))
+
+
 # ------------------------------------------------------------------------------------------ processes and their end
 
 

@@ -258,7 +258,8 @@ class Command:
                 raise ObjectiveError(f"{arguments[0]!r} could not be started: {error}") from None
         why: ObjectiveError | None = StoppedError("the run is over")  # unless we come to know better
         try:
-            (place / PID).write_text(str(process.pid))
+            with contextlib.suppress(FileNotFoundError):  # it may have removed its folder by now
+                (place / PID).write_text(str(process.pid))
             why = self._watch(process, place)
         finally:
             if why is not None:
