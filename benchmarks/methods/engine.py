@@ -44,8 +44,8 @@ class Engine:
         known = len(self.optimizer.state.log)
         self._pending = self.optimizer.ask()
         state = self.optimizer.state
-        selected = None if state.config.selection == "fixed" else state.active
-        self._report = Report(selected, phases(state.log[known:]))
+        picks = state.config.selection != "fixed" or state.config.main_effects > 0
+        self._report = Report(state.selected if picks else None, phases(state.log[known:]))
         return self._pending.x.copy()
 
     def tell(self, x: Array, y: float) -> None:
@@ -57,7 +57,7 @@ class Engine:
             self.optimizer.add(x, y)
 
     def report(self) -> Report:
-        """The active variables if the configuration selects (all of them before the first selection); seconds."""
+        """The variables that the configuration picked out, if it does so (at first all of them); seconds."""
         return self._report
 
 
