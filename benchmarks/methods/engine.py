@@ -21,6 +21,7 @@ CONFIGS = {
     # The authors' program fits from the same start at every point; ours from the last optimum, as vsbo-paper does.
     "vanilla-cold": replace(VANILLA_PAPER, warm_start=False),
     # The default without one of its parts.
+    "vsbo-no-center": vsbo.Config(center=False),
     "vsbo-no-turns": vsbo.Config(searches=("model",)),
     "vsbo-no-plain": vsbo.Config(searches=("model", "near")),
     "vsbo-no-near": vsbo.Config(searches=("model", "plain")),
