@@ -6,6 +6,7 @@ from functools import partial
 from benchmarks.errors import BenchError
 from benchmarks.problems.decorators import noisy, shifted, with_unrelated
 from benchmarks.problems.hartmann6 import plain_hartmann6, rotated_hartmann6
+from benchmarks.problems.held_out import HELD_OUT
 from benchmarks.problems.mopta import mopta08
 from benchmarks.problems.problem import Problem, permuted
 from benchmarks.problems.rover import NOISE, rover60
@@ -43,6 +44,7 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
     "Lasso300": partial(lasso, 300, 15),
     "Hartmann6-100": partial(plain_hartmann6, 100),
     "Hartmann6-1000": partial(plain_hartmann6, 1000),
+    **HELD_OUT,
 }
 
 

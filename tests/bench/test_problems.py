@@ -1,9 +1,11 @@
 """Every problem, plain and decorated, keeps the contract; the registry knows them by name."""
 
+import math
 import os
 
 import numpy as np
 import pytest
+import scipy.optimize
 
 from benchmarks.errors import BenchError
 from benchmarks.problems import PROBLEMS, Problem, branin50, noisy, permuted, problem, shifted, with_unrelated
@@ -23,6 +25,13 @@ NAMES = (
     "Lasso300",
     "Hartmann6-100",
     "Hartmann6-1000",
+    "Ackley10-100",
+    "Levy100",
+    "Rosenbrock50",
+    "Rastrigin5-60",
+    "Cosines100",
+    "ExpQuadratic40",
+    "Rank5-200",
 )
 DECORATORS = {
     "plain": lambda p: p,
@@ -126,10 +135,41 @@ def test_steps_from_the_argmax_lose(name):
         ("Rotated-Hartmann6-100", 3.32237),
         ("Hartmann6-100", 3.32237),
         ("Hartmann6-1000", 3.32237),
+        ("Ackley10-100", 0.0),
+        ("Levy100", 0.0),
+        ("Rosenbrock50", 0.0),
+        ("Rastrigin5-60", 0.0),
+        ("Cosines100", sum(1.0 / j for j in range(1, 101))),
+        ("ExpQuadratic40", -1.0),
+        ("Rank5-200", 3.0),
     ],
 )
 def test_maxima_that_are_known(name, best):
-    assert made(name).best == pytest.approx(best, rel=1e-6)
+    assert made(name).best == pytest.approx(best, rel=1e-6, abs=1e-12)
+
+
+def test_held_out_functions_are_those_of_the_textbooks():
+    """Term by term, at one point."""
+    x = np.random.default_rng(4).random(100)
+
+    def around(name, width, d):
+        return [float(z) for z in width * (x[:d] - made(name).argmax[:d])]
+
+    z = around("Ackley10-100", 20.0, 10)
+    bowl = -20 * math.exp(-0.2 * math.sqrt(sum(t * t for t in z) / 10))
+    assert -made("Ackley10-100").f(x) == pytest.approx(
+        bowl - math.exp(sum(math.cos(2 * math.pi * t) for t in z) / 10) + 20 + math.e
+    )
+    w = [1 + t / 4 for t in around("Levy100", 10.0, 100)]
+    inner = sum((t - 1) ** 2 * (1 + 10 * math.sin(math.pi * t + 1) ** 2) for t in w[:-1])
+    ends = math.sin(math.pi * w[0]) ** 2 + (w[-1] - 1) ** 2 * (1 + math.sin(2 * math.pi * w[-1]) ** 2)
+    assert -made("Levy100").f(x) == pytest.approx(inner + ends)
+    rosenbrock = scipy.optimize.rosen(1 + np.array(around("Rosenbrock50", 4.0, 50)))
+    assert made("Rosenbrock50").f(x[:50]) == pytest.approx(-math.log10(1 + rosenbrock))
+    z = around("Rastrigin5-60", 4.0, 5)
+    assert -made("Rastrigin5-60").f(x[:60]) == pytest.approx(
+        50 + sum(t * t - 10 * math.cos(2 * math.pi * t) for t in z)
+    )
 
 
 @pytest.mark.parametrize("name", ["Branin50", "Hartmann6-50", "Styblinski-Tang4-50", "Hartmann6-1000"])
