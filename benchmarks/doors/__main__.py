@@ -71,7 +71,6 @@ def table(results: list[dict[str, Any]]) -> str:
         "`python -m benchmarks.doors`: CPU milliseconds of `Study.ask` in one thread, storage in memory, after",
         f"{KNOWN} random trials: mean of the next {MEASURED} (our selections of variables included) and, in brackets,",
         "their median; D float parameters.",
-        "The machine was busy with other work; CPU time feels that less than wall time does.",
         "",
         "| sampler | " + " | ".join(f"D = {D}" for D in DIMENSIONS) + " |",
         "|---|" + "---|" * len(DIMENSIONS),
