@@ -69,7 +69,7 @@ def table(results: list[dict[str, Any]]) -> str:
         "# What a suggestion costs inside Optuna",
         "",
         "`python -m benchmarks.doors`: CPU milliseconds of `Study.ask` in one thread, storage in memory, after",
-        f"{KNOWN} random trials: mean of the next {MEASURED} (our selections of variables included) and, in brackets,",
+        f"{KNOWN} random trials: mean of the next {MEASURED} and, in brackets,",
         "their median; D float parameters.",
         "",
         "| sampler | " + " | ".join(f"D = {D}" for D in DIMENSIONS) + " |",

@@ -22,7 +22,8 @@ def run(address: str, budget: int) -> None:
     with connect(address) as client, Study.open("dask.db", space, direction="minimize", seed=0) as study:
         outcome = study.run(simulate, budget, executor=client)
         best = study.best
-        print(f"{outcome.reason}; best {best.y if best else None}; important: {study.selected}")
+        important = [variable.name for variable in study.importance().important]
+        print(f"{outcome.reason}; best {best.y if best else None}; important: {important}")
 
 
 def main(budget: int, address: str | None) -> None:

@@ -21,7 +21,8 @@ def main(budget: int) -> None:
     ):
         outcome = study.run(lambda params: (params["x3"] - target) ** 2 + params["x11"], budget, executor=pool)
         best = study.best
-        print(f"{outcome.reason}; best {best.y if best else None}; important: {study.selected}")
+        important = [variable.name for variable in study.importance().important]
+        print(f"{outcome.reason}; best {best.y if best else None}; important: {important}")
 
 
 if __name__ == "__main__":

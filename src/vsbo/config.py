@@ -142,11 +142,13 @@ class Config:
     selection: SelectionName = "fixed"
     """"momentum": Algorithms 3, 4, 5. "stepwise": Algorithm 2 each time. "fixed": always `variables`."""
     variables: tuple[int, ...] | None = None
-    """With selection="fixed": the variables to model, 0-based; None means all of them (vanilla BO)."""
+    """With selection="fixed": the variables to model, 0-based; None means all of them."""
     select_every: int = 20
-    """N_vs: finished evaluations between two selections, and the evolution strategy's population. >= 4. Paper: 20."""
+    """N_vs: finished evaluations between two selections, and the evolution strategy's population. >= 4. Paper: 20.
+    Without selections, as by default: evaluations in a period of the story."""
     importance: ImportanceName = "gradient"
-    """"gradient": Grad-IS (section 3.1). "kl": Paananen et al. 2019."""
+    """By what a selection ranks variables (study.importance() is another thing). "gradient": Grad-IS (section 3.1).
+    "kl": Paananen et al. 2019."""
     n_importance: int = 10_000
     """N_is: points at which Grad-IS averages. >= 1. Paper, appendix D: 10000."""
 
@@ -169,7 +171,7 @@ class Config:
     above, anywhere in the cube. "plain": that of a plain model, squared exponential with variance 1. "near": that of
     the model above, in a box around the best point. "model" must be among them. Paper: it alone."""
 
-    # --- the other variables (section 3.3)
+    # --- the other variables (section 3.3); without effect while all are modelled, as by default
     complement: ComplementName = "cma"
     """"cma": conditional Gaussian of the evolution strategy. "mix": Spagnol et al. "fixed": `fixed_value`."""
     n_complement: int = 20

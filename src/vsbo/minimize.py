@@ -59,7 +59,8 @@ def minimize(
     """Minimize f over a box, in at most `budget` evaluations.
 
     f(x, *args): takes an array (D,), or a dict if the space is named; returns a number. An exception, NaN or infinity
-        is a failure, which the search learns to avoid.
+        is a failure, which the search learns to avoid; if all of the first evaluations fail (n_initial, at least 5),
+        f is taken to be broken: ObjectiveError.
     bounds: pairs (low, high), `scipy.optimize.Bounds`, a Space, or a mapping from name to Real, Integer or Choice.
     integrality: which variables of pairs or Bounds are whole numbers; one boolean for all, or one for each.
     rng: None, a whole number, or one of NumPy's: a Generator, a SeedSequence, a BitGenerator, a RandomState.

@@ -25,7 +25,8 @@ class Trial:
     """A point in the user's units and what became of it.
 
     x (D,); params the same by name; status "pending", "done" or "failed"; y the value, NaN unless done;
-    reason why it failed; origin where the point came from: "design", "model", "evolution", "given" or "added";
+    reason why it failed; origin where the point came from: "design", one of Config.searches, "evolution" (the last
+    fallback; a uniform point where there is no evolution strategy, as by default), "given" or "added";
     began, ended: when it was given out and told, in a study.
     """
 
@@ -147,7 +148,7 @@ class Optimizer:
     def importance(self) -> Importance:
         """How much of the variation of f each variable explains, and how sure that is (docs/explain.md).
 
-        Remembered until the next evaluation finishes: it costs about as much as a selection.
+        Remembered until the next evaluation finishes: it takes some tenths of a second (docs/explain.md).
         """
         return self._importance(self._state)
 

@@ -181,7 +181,7 @@ class Study:
     def importance(self) -> Importance:
         """How much of the variation of f each variable explains, and how sure that is (docs/explain.md).
 
-        Remembered until the next evaluation finishes: it costs about as much as a selection.
+        Remembered until the next evaluation finishes: it takes some tenths of a second (docs/explain.md).
         """
         return self._importance(self.state)  # without the lock: others go on asking and telling
 
@@ -263,7 +263,7 @@ class Study:
         So the same line finishes the job after a crash: what was told counts, and the trial that was being evaluated
         is evaluated again. f gets a dict, or an array if the space is unnamed (or the Trial, if it has an attribute
         `takes_trial` that is true), and returns a number. An exception, a timeout, a NaN are failures, which the search
-        learns to avoid.
+        learns to avoid; if all of the first evaluations fail (n_initial, at least 5), f is broken: ObjectiveError.
 
         workers: evaluations at a time, 1 by default; more, or a `timeout` in seconds, run f in processes of their own,
         which a timeout kills. executor: evaluates instead; anything with submit(fn, *args) -> future, as a pool of

@@ -34,7 +34,7 @@ MOST = 1000
 
 
 class Remembered:
-    """`importance_of`, remembered until the next evaluation or selection: it costs about as much as a selection."""
+    """`importance_of`, remembered until the next evaluation or selection: it takes some tenths of a second."""
 
     def __init__(self) -> None:
         self._known: tuple[tuple[int, int], Importance] | None = None

@@ -1,4 +1,5 @@
-"""`vsbo`: the command line. Exit codes: 0 fine; 2 wrong use or input, with one line "error: ..."; 130 interrupted.
+"""`vsbo`: the command line. Exit codes: 0 fine; 2 wrong use or input, with one line "error: ..."; 130 after Ctrl-C,
+128 + its number after another signal; 141 if the reader of the output has gone.
 
 What needs NumPy, rich or a file is imported by the command that needs it: `vsbo --help` should be quick.
 """
@@ -42,7 +43,7 @@ def cli() -> None:
 
 
 _study = click.argument("study", type=click.Path(path_type=Path))
-_name = click.option("--name", help="Which study of the file; needed if it holds several.")
+_name = click.option("--name", help="Which study of the file (default: the one that study.toml names; the only one).")
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
 _all = click.option("--all", "everything", is_flag=True, help="Print all of it.")
 #: -0.5 is a value here, not an option.
@@ -289,7 +290,7 @@ def report(study: Path, name: str | None, output: Path) -> None:
 @_study
 @_name
 @click.option("--port", type=click.IntRange(0, 65535), default=8420, show_default=True, help="0: any that is free.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; others can read there.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="With another address, others can read it too.")
 def dashboard(study: Path, name: str | None, port: int, host: str) -> None:
     """The report as a page that keeps itself up to date; read-only. Ctrl-C ends it."""
     from vsbo.interfaces.dashboard import serve

@@ -95,7 +95,7 @@ class VSBOSearchCV(BaseSearchCV):  # type: ignore[misc, unused-ignore]
 
     @property
     def selected_(self) -> tuple[str, ...]:
-        """The parameters that the search worked on at the end."""
+        """The parameters that the search picked out: by default those with a main effect of their own."""
         check_is_fitted(self, "optimizer_")
         return tuple(self.optimizer_.selected)
 

@@ -200,7 +200,7 @@ def _negligible_gain(key: str, value: Any) -> NegligibleGain | None:
         return NegligibleGain() if value else None
     part = _number(key, value)
     if not 0 < part < 1:
-        raise InputError(f"{key} must be true, or a part of the spread of the values, in (0, 1); got {value!r}")
+        raise InputError(f"{key} must be true, or a part of what was gained so far, in (0, 1); got {value!r}")
     return NegligibleGain(part)
 
 

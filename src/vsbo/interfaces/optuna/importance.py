@@ -18,10 +18,10 @@ from vsbo.optimizer import Optimizer
 
 
 class VSBOImportanceEvaluator(BaseImportanceEvaluator):
-    """How much each parameter matters, by the average slope of a Gaussian process along it (Grad-IS).
+    """How much each parameter matters: its share of the variation of the value, interactions included (explain.md).
 
-    It works on the trials of any sampler. The shares sum to 1; all are 0 while the values do not tell parameters apart.
-    config: as for vsbo.Optimizer. seed: of the points at which slopes are averaged.
+    It works on the trials of any sampler. While no effect can be told for sure: shares of the average slope (Grad-IS);
+    all are 0 while the values do not tell parameters apart. config: as for vsbo.Optimizer. seed: of what is drawn.
     """
 
     def __init__(self, *, config: Config | None = None, seed: int = 0) -> None:

@@ -45,7 +45,7 @@ class VSBOSampler(BaseSampler):
         trial is the independent sampler's.
     seed: a whole number, or None: then the study's own, drawn once and kept with it. Randomness is addressed by the
         trial's number, so that workers may share a seed.
-    n_startup_trials: uniform points before the first model; by default config.n_initial.
+    n_startup_trials: points before the first model (the middle of all ranges, uniform ones); by default n_initial.
     config: as for vsbo.Optimizer.
     independent_sampler: for parameters that are not in the space; by default RandomSampler.
     warn_independent_sampling: whether that is worth a warning, after the first trials.
