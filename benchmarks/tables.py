@@ -9,7 +9,7 @@ both count with what the shorter one had. A failed run that made at least one ev
 import csv
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from io import StringIO
 from pathlib import Path
@@ -199,6 +199,7 @@ def markdown(tables: Tables) -> str:
         "95 % bootstrap interval over the seeds; @n: a run had only n evaluations, and counts with its last value. "
         "Of fewer than five seeds the interval is about their range. CPU: median seconds that the optimizer spent in "
         "the whole run.",
+        *_overview(tables, by),
     ]
     for problem in experiment.problems:
         methods = [method for method in experiment.methods if ("cpu seconds", problem, method, max(at)) in by]
@@ -230,21 +231,30 @@ def markdown(tables: Tables) -> str:
                 "Evaluations until a value is reached: median over seeds (reached in; median CPU s until then):"
             )
             text.append(table(("method", *map(_plain, targets)), lines))
-    ranked = [method for method in experiment.methods if ("rank", "", method, max(at)) in by]
-    ranked.sort(key=lambda method: by["rank", "", method, max(at)].value)
-    if ranked:
-        lines = [
-            [method, *(_rank(by["rank", "", method, n], len(experiment.problems)) for n in at)] for method in ranked
-        ]
-        text += [
-            "## Average ranks",
-            "Over the problems, by the mean best value; 1 is best. A run with fewer evaluations counts with what "
-            "it had. In parentheses: on how many problems a method was run, if not on all.",
-            table(("method", *map(str, at)), lines),
-        ]
     if tables.notes:
         text += ["## Failures", "\n".join(f"- {note}" for note in tables.notes)]
     return "\n\n".join(text) + "\n"
+
+
+def _overview(tables: Tables, by: Mapping[tuple[str, str, str, float], Number]) -> Iterator[str]:
+    """One line a method: its mean on every problem, and its average ranks, by which the lines are sorted."""
+    problems, at = tables.experiment.problems, tables.at
+    last = max(at)
+    ranked = [method for method in tables.experiment.methods if ("rank", "", method, last) in by]
+    ranked.sort(key=lambda method: by["rank", "", method, last].value)
+    if not ranked:
+        return
+    lines = []
+    for method in ranked:
+        bests = [by.get(("best", problem, method, last)) for problem in problems]
+        values = ["-" if best is None else _plain(best.value) + _short(best) for best in bests]
+        lines.append([method, *values, *(_rank(by["rank", "", method, n], len(problems)) for n in at)])
+    yield "## All problems"
+    yield (
+        f"The mean best value after {last} evaluations, and the average rank after so many: over the problems, by the "
+        "mean; 1 is best. In parentheses: on how many problems a method was run, if not on all."
+    )
+    yield table(("method", *problems, *(f"rank at {n}" for n in at)), lines)
 
 
 def as_csv(tables: Tables) -> str:

@@ -587,8 +587,8 @@ def test_tables_as_markdown_and_csv(tabulated):
     assert any(row[:2] == ["c", "3 of 4"] for row in cells)
     assert any(row[0] == "b" and row[-1] == "+1.5 [1.5, 1.5], 3/3, p 0.25" for row in cells)
     assert ["b", "2 (3/4; 4 s)", "- (2/4)"] in cells
-    assert ["a", "1.50", "1.00"] in cells
-    assert ["b", "3.00 (1)", "2.00 (1)"] in cells
+    assert ["a", "10.5", "2", "1.50", "1.00"] in cells
+    assert ["b", "7 @1", "-", "3.00 (1)", "2.00 (1)"] in cells
     assert "b failed on P with seed 7: it broke" in page
     widths = {len(line) for line in page.split("\n\n")[3].splitlines()}
     assert len(widths) == 1, "columns line up"
@@ -623,7 +623,7 @@ def test_the_whole_way_from_the_command_line(tmp_path, capsys):
     assert main(["table", str(path), "--results", results, "--at", "3", "6", "--against", f"{HERE}Walk"]) == 0
     shown = capsys.readouterr().out
     assert "| random" in shown
-    assert "Average ranks" in shown
+    assert "| rank at 6" in shown
     assert (Path(results) / "tables" / "mine.md").read_text() in shown
 
 
