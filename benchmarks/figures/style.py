@@ -38,7 +38,7 @@ FAMILIES: dict[str, Family] = {
     ),
 }
 #: Of the ablation: compared with the default in a table, and not drawn among all others.
-ABLATION = tuple(name for own in FAMILIES if own.startswith("the default without") for name in FAMILIES[own].methods)
+ABLATION = (*FAMILIES["the default without a search"].methods, *FAMILIES["the default without a part"].methods)
 #: Methods from elsewhere (module:attribute) share the last colour that is left.
 OTHER = "#5C5C5C"
 

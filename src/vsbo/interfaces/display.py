@@ -280,7 +280,8 @@ def print_importance(data: dict[str, Any], *, top: int) -> None:
     out.print(table)
     rest = ranked[top:]
     if rest:
-        out.print(f"... and {len(rest)} more, each with {100 * max(one['high'] for one in rest):.1f} % at most: --all")
+        largest = 100 * max(one["high"] for one in rest)
+        out.print(f"... and {len(rest)} more, whose intervals end at {largest:.1f} % at most: --all")
     out.print(
         "share: of the variation of the value over the whole space, interactions included\n"
         "effect: the probability that it has one; * picked out now"
