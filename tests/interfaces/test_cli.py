@@ -360,7 +360,7 @@ def test_importance_is_ranked(folder, vsbo):
     assert all(one["low"] <= one["share"] <= one["high"] for one in ranked)
     out = good(vsbo("importance", "study.db", "--top", 2))
     assert [line.split()[0] for line in out.splitlines()[1:3]] == [one["variable"] for one in ranked[:2]]
-    assert "... and 1 more, each with" in out
+    assert "... and 1 more, whose intervals end at" in out
 
 
 def test_export(folder, vsbo):
