@@ -4,7 +4,7 @@ RESULTS/PROBLEM/METHOD/SEED.jsonl while it runs, SEED.jsonl.gz once it has ended
   {"run": {...}}   first: problem, method, seed, D, initial, evaluations (asked for after the initial ones), and more
   {"y": ..., ...}  one an evaluation, the shared initial points first
   {"end": {...}}   last: status "finished", "stopped" (out of time) or "failed" (with its error), number of evaluations
-A running file has every x, so that the run can be resumed; an ended one only those that improved the best, rounded.
+A running file has every x, so that the run can be resumed; an ended one only that of the best, rounded.
 Variables are those of the problem before its permutation, so that runs of different seeds can be compared.
 A value that is not finite is written as text ("nan", "inf"), for JSON has no such numbers; it never counts as best.
 """
@@ -16,7 +16,7 @@ import math
 import os
 import sys
 import zlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -61,7 +61,7 @@ class Run:
     initial points); its peak memory so far, in MB.
     phases: parts of `wall` by name, (n,), 0 where a phase did not run.
     selected: the variables worked on, 0-based, or None if the method does not select.
-    points: x (D,) in the unit cube, by index of evaluation, wherever the best improved.
+    best_point: x (D,) in the unit cube, where the best value was first seen; None if no value is finite.
     """
 
     problem: str
@@ -79,7 +79,7 @@ class Run:
     memory: Array
     phases: dict[str, Array]
     selected: tuple[tuple[int, ...] | None, ...]
-    points: dict[int, Array]
+    best_point: Array | None
 
     @property
     def evaluations(self) -> int:
@@ -178,10 +178,10 @@ class Writer:
         self._file.write(_dump(line).encode())
 
     def _rounded(self) -> Iterable[dict[str, Any]]:
-        best = -math.inf
-        for evaluation in self._evaluations:
-            before, best = best, _better(best, evaluation.y)
-            x = None if evaluation.x is None or best == before else evaluation.x.round(DECIMALS)
+        best, at = -math.inf, _best_index([evaluation.y for evaluation in self._evaluations])
+        for i, evaluation in enumerate(self._evaluations):
+            best = _better(best, evaluation.y)
+            x = evaluation.x.round(DECIMALS) if i == at and evaluation.x is not None else None
             yield _line(evaluation, best, x)
 
 
@@ -301,6 +301,7 @@ def _check_header(header: dict[str, Any], name: str) -> None:
 
 def _run(header: dict[str, Any], evaluations: list[Evaluation], end: dict[str, Any] | None) -> Run:
     y = np.array([e.y for e in evaluations], dtype=np.float64)
+    at = _best_index(y)
     names = dict.fromkeys(name for e in evaluations for name in e.phases)
     return Run(
         problem=header["problem"],
@@ -318,12 +319,18 @@ def _run(header: dict[str, Any], evaluations: list[Evaluation], end: dict[str, A
         memory=np.array([e.memory for e in evaluations], dtype=np.float64),
         phases={name: np.array([e.phases.get(name, 0.0) for e in evaluations]) for name in names},
         selected=tuple(e.selected for e in evaluations),
-        points={i: e.x for i, e in enumerate(evaluations) if e.x is not None},
+        best_point=None if at is None else evaluations[at].x,
     )
 
 
 def _better(best: float, y: float) -> float:
     return y if math.isfinite(y) and y > best else best
+
+
+def _best_index(y: Sequence[float] | Array) -> int | None:
+    """Where the largest finite value comes first; None if there is none."""
+    finite = [i for i, value in enumerate(y) if math.isfinite(value)]
+    return max(finite, key=lambda i: y[i], default=None)
 
 
 def _line(evaluation: Evaluation, best: float, x: Array | None) -> dict[str, Any]:

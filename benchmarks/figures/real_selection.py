@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
 from matplotlib.axes import Axes
 
 from benchmarks.errors import BenchError
@@ -51,8 +50,8 @@ def draw(results: Path, output: Path) -> list[Path]:
 
 def best_point(runs: list[Run]) -> tuple[Array, float]:
     """The best point (D,) of all runs, in the unit cube, and its value."""
-    best = max(runs, key=lambda run: run.best[-1])
-    return best.points[int(np.argmax(best.best))], float(best.best[-1])
+    found = [(run.best_point, float(run.best[-1])) for run in runs if run.best_point is not None]
+    return max(found, key=lambda pair: pair[1])
 
 
 def _distributions(
