@@ -16,7 +16,7 @@ from vsbo.errors import InputError
 
 KernelName = Literal["matern52", "squared_exponential"]
 MeanName = Literal["constant", "zero"]
-PriorName = Literal["none", "dimension_scaled"]
+PriorName = Literal["none", "dimension_scaled", "alike"]
 OutputscaleName = Literal["learned", "floored", "one"]
 SelectionName = Literal["momentum", "stepwise", "fixed"]
 ImportanceName = Literal["gradient", "kl"]
@@ -122,7 +122,8 @@ class Config:
     standardize: bool = True
     """y to mean 0 and deviation 1 before each fit. Authors' program: yes. Algorithms 6 and 7: no."""
     prior: PriorName = "dimension_scaled"
-    """On the log parameters. Paper: none. Dimension-scaled: Hvarfner et al. 2024, as in BoTorch's default."""
+    """On the log parameters. Paper: none. Dimension-scaled: Hvarfner et al. 2024, as in BoTorch's default. "alike":
+    all length-scales near the distance of two random points, but for a few; that of the plain model (`searches`)."""
     outputscale: OutputscaleName = "floored"
     """"learned": the variance of f is fitted. "floored": so it is, but to no less than 1, that of standardized y. Among
     points around an incumbent it shrinks to a tenth, and EI no longer looks elsewhere. "one": it is 1, as in BoTorch's
@@ -168,8 +169,8 @@ class Config:
     """Start points of the acquisition move variables the more often, the steeper the model is along them. Paper: no."""
     searches: tuple[SearchName, ...] = ("model", "plain", "near")
     """The searches that take turns, by what each has brought lately (turns.py). "model": the acquisition of the model
-    above, anywhere in the cube. "plain": that of a plain model, squared exponential with variance 1. "near": that of
-    the model above, in a box around the best point. "model" must be among them. Paper: it alone."""
+    above, anywhere in the cube. "plain": that of a plain model, squared exponential with variance 1 and
+    length-scales that are nearly alike. "near": that of the plain model, in a box around the best point. "model" must be among them. Paper: it alone."""
 
     # --- the other variables (section 3.3); without effect while all are modelled, as by default
     complement: ComplementName = "cma"

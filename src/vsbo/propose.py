@@ -29,7 +29,7 @@ from vsbo.models import (
 )
 from vsbo.rng import Purpose, stream
 from vsbo.state import Adapted, Asked, Event, Fell, Fitted, Selected, State, extend
-from vsbo.turns import as_seen_by, next_search, side_of_box
+from vsbo.turns import as_seen_by, next_search, side_of_box, uses_plain_model
 
 #: Uniform points tried, in the design and by the last fallback, until one is new.
 TRIES = 100
@@ -152,7 +152,7 @@ def needs_strategy(state: State) -> bool:
 
 def fit_active(state: State, search: str) -> tuple[Event, ...]:
     """Fit the model of this search: warm start, cold starts, and at last the previous hyper-parameters."""
-    began, n = time.perf_counter(), len(state.finished)
+    began, n, plain = time.perf_counter(), len(state.finished), uses_plain_model(search, state)
     state = as_seen_by(search, state)
     warm = [state.theta] if state.config.warm_start and state.theta is not None else []
     cold = cold_due(state)
@@ -163,7 +163,7 @@ def fit_active(state: State, search: str) -> tuple[Event, ...]:
             raise
         return (Fell("fit", "the previous hyper-parameters", str(error)),)
     spent = time.perf_counter() - began
-    fitted = Fitted(found.theta, found.loss, found.start, found.evaluations, n if cold else 0, spent, search == "plain")
+    fitted = Fitted(found.theta, found.loss, found.start, found.evaluations, n if cold else 0, spent, plain)
     if found.failures:
         return Fell("fit", f"the start {found.start!r}", f"{found.failures} starts led nowhere"), fitted
     return (fitted,)

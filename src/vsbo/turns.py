@@ -1,8 +1,9 @@
 """Where the next point is sought: several searches take turns, by what each has brought lately.
 
-No one model is right everywhere: a sum of main effects finds the modes of functions that are nearly sums, and trusts
-itself too much on others; a plain model is slower but seldom wrong; and late in a run small gains lie around the best
-point, where expected improvement over the whole cube does not look. So each gets turns by its successes, drawn by
+No one model is right everywhere: length-scales of their own and main effects find the few variables that matter and the
+modes of functions that are nearly sums, and trust themselves too much on others; a plain model, in which all variables
+are nearly alike, follows what many of them do together; and late in a run small gains lie around the best point, where
+expected improvement over the whole cube does not look. So each gets turns by its successes, drawn by
 Thompson sampling (Beta-Bernoulli, in which the past fades). Nothing is stored for it: it follows from the trials.
 """
 
@@ -62,11 +63,16 @@ def side_of_box(state: State) -> float:
     return side
 
 
+def uses_plain_model(search: str, state: State) -> bool:
+    """Whether this search goes by the plain model. A known kernel is the only model there is."""
+    return search in ("plain", "near") and state.config.known_kernel is None
+
+
 def as_seen_by(search: str, state: State) -> State:
-    """The state with the model of this search in it. The plain one is that of BoTorch's default: a squared exponential
-    with variance 1, in which all variables are alike.
+    """The state with the model of this search in it. The plain one: a squared exponential with variance 1, in which all
+    variables are nearly alike.
     """
-    if search != "plain":
+    if not uses_plain_model(search, state):
         return state
-    config = replace(state.config, kernel="squared_exponential", outputscale="one", main_effects=0)
+    config = replace(state.config, kernel="squared_exponential", outputscale="one", prior="alike", main_effects=0)
     return replace(state, config=config, theta=state.theta_plain, cold_at=state.cold_plain_at)

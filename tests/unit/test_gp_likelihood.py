@@ -68,7 +68,7 @@ def test_constant_mean_is_the_one_that_maximizes_scipys_likelihood(kernel):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("mean", ["constant", "zero"])
-@pytest.mark.parametrize("prior", ["none", "dimension_scaled"])
+@pytest.mark.parametrize("prior", ["none", "dimension_scaled", "alike"])
 @pytest.mark.parametrize("log_scale", [-2.0, 0.0, 1.5])
 def test_gradient_is_that_of_central_differences(kernel, mean, prior, log_scale):
     X, y = data()
@@ -145,6 +145,24 @@ def test_the_prior_prefers_what_botorchs_log_normals_prefer():
         return np.sum(lognorm(s=np.sqrt(3), scale=np.exp(location)).logpdf(scales)) + lognorm(
             s=1.0, scale=np.exp(-4.0)
         ).logpdf(noise)
+
+    ours = prior.negative_log_density(a)[0] - prior.negative_log_density(b)[0]
+    assert ours == pytest.approx(log_density(b) - log_density(a))
+
+
+def test_alike_length_scales_are_near_the_distance_of_random_points_but_for_a_few():
+    from scipy.stats import norm, t
+
+    prior = prior_for("alike", 7)
+    a, b = np.random.default_rng(0).normal(scale=2.0, size=(2, 9))
+    a[7] = b[7] = 0.3  # the variance of f has no prior
+    pairs = np.random.default_rng(1).random((2, 4000, 7))
+    apart = np.sqrt(np.mean(np.sum((pairs[0] - pairs[1]) ** 2, axis=1)))
+    assert prior.center[0] == pytest.approx(np.log(apart), abs=0.02)
+
+    def log_density(log_theta):
+        scales = t(df=4, loc=np.log(7 / 6) / 2, scale=0.5).logpdf(log_theta[:7])
+        return np.sum(scales) + norm(-5.0, 1.0).logpdf(log_theta[8])
 
     ours = prior.negative_log_density(a)[0] - prior.negative_log_density(b)[0]
     assert ours == pytest.approx(log_density(b) - log_density(a))

@@ -14,6 +14,5 @@ Notation, the same in every file of this folder:
 from vsbo.gp.fit import COLD, Fit, cold_names, fit
 from vsbo.gp.likelihood import Hyperparameters
 from vsbo.gp.posterior import Posterior, condition
-from vsbo.gp.prior import prior_mode
 
-__all__ = ["COLD", "Fit", "Hyperparameters", "Posterior", "cold_names", "condition", "fit", "prior_mode"]
+__all__ = ["COLD", "Fit", "Hyperparameters", "Posterior", "cold_names", "condition", "fit"]

@@ -30,8 +30,8 @@ TOLERANCE = 1e-8
 MEMORY = 30
 MOST_EVALUATIONS = 600
 
-#: The cold starts, by name: without a prior, and with one.
-COLD, COLD_WITH_PRIOR = ("unit", "scaled"), ("prior",)
+#: The cold starts without a prior, by name. With one there is one, its mode, and its name is the prior's.
+COLD = ("unit", "scaled")
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,12 +108,12 @@ def _search(
 
 def cold_names(config: Config) -> tuple[str, ...]:
     """Which cold starts the configuration has. A prior has one: its mode."""
-    return COLD if config.prior == "none" else COLD_WITH_PRIOR
+    return COLD if config.prior == "none" else (config.prior,)
 
 
 def cold_start(name: str, d: int, main: tuple[int, ...] = ()) -> Array:
     """log theta, as long as `main` makes it. "unit" is the authors' start; "scaled" has the reach of the data in d
-    dimensions; "prior" is the mode of the dimension-scaled prior, with a noise of a tenth of the deviation.
+    dimensions; the name of a prior is its mode, with a noise of a tenth of the deviation.
 
     On the recorded data the likelihood of 50 variables has many optima, and each of the first two finds the better one
     about as often as the other (docs/differences.md).
@@ -121,7 +121,8 @@ def cold_start(name: str, d: int, main: tuple[int, ...] = ()) -> Array:
     scale, variance, noise = {
         "unit": (np.log(0.693),) * 3,
         "scaled": (0.5 * np.log(d), 0.0, np.log(0.1)),
-        "prior": (prior_mode(d), 0.0, np.log(0.01)),
+        "dimension_scaled": (prior_mode("dimension_scaled", d), 0.0, np.log(0.01)),
+        "alike": (prior_mode("alike", d), 0.0, np.log(0.01)),
     }[name]
     return np.array([scale] * d + [variance, noise] + [0.0] * bool(main))
 
