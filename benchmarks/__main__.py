@@ -1,10 +1,10 @@
-"""`python -m benchmarks list | setup | run | table | figure`; see --help."""
+"""`python -m benchmarks list | setup | run | table | figure | page`; see --help."""
 
 import argparse
 import sys
 from pathlib import Path
 
-from benchmarks import experiment, records, run, tables
+from benchmarks import experiment, page, records, run, tables
 from benchmarks.errors import BenchError, NoResultsError
 from benchmarks.figures import FIGURES, figure
 from benchmarks.methods import METHODS
@@ -75,6 +75,10 @@ def _parser() -> argparse.ArgumentParser:
     drawing.add_argument("--results", type=Path, default=RESULTS, metavar="DIR", help="default: %(default)s")
     drawing.add_argument("--out", type=Path, default=DRAWN, metavar="DIR", help="default: %(default)s")
     drawing.set_defaults(command=_figure)
+
+    writing = commands.add_parser("page", help="write the tables of docs/*.md anew, from the recorded runs")
+    writing.add_argument("--results", type=Path, default=RESULTS, metavar="DIR", help="default: %(default)s")
+    writing.set_defaults(command=_page)
     return parser
 
 
@@ -153,6 +157,13 @@ def _figure(told: argparse.Namespace) -> int:
     for why in missing:
         print(f"not drawn: {why}", file=sys.stderr)
     return 2 if len(missing) == len(chosen) or (missing and not every) else 0
+
+
+def _page(told: argparse.Namespace) -> int:
+    for file in page.PAGES:
+        file.write_text(page.fill(file.read_text(encoding="utf-8"), told.results), encoding="utf-8")
+        print(f"written: {file}")
+    return 0
 
 
 if __name__ == "__main__":

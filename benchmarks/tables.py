@@ -94,7 +94,8 @@ def tabulate(
     return Tables(experiment, chosen, against, numbers, seeds, list(_notes(grouped)))
 
 
-def _sign(run: Run) -> float:
+def sign_of(run: Run) -> float:
+    """By which a maximized value is one of the literature."""
     return -1.0 if run.header.get("minimized") else 1.0
 
 
@@ -106,7 +107,7 @@ def _values(group: Sequence[Run], at: int) -> dict[int, float]:
 def _bests(usable: Groups, at: Sequence[int]) -> Iterator[Number]:
     for (problem, method), group in usable.items():
         for n in at:
-            values = _sign(group[0]) * np.array(list(_values(group, n).values()))
+            values = sign_of(group[0]) * np.array(list(_values(group, n).values()))
             had = min(best_at(run.best, run.initial, n).evaluations for run in group)
             yield Number("best", problem, method, n, len(group), values.mean(), *bootstrap_interval(values), had=had)
         cpu = float(np.median([run.cpu.sum() for run in group]))
@@ -151,7 +152,7 @@ def _targets(experiment: Experiment, usable: Groups) -> Iterator[Number]:
         there = [run for (name, _), group in usable.items() if name == problem for run in group]
         if not there:
             continue
-        sign = _sign(there[0])
+        sign = sign_of(there[0])
         for target in experiment.targets.get(problem) or _default_targets(there):
             for method in experiment.methods:
                 group = usable.get((problem, method), [])
@@ -173,7 +174,7 @@ def _default_targets(runs: Sequence[Run]) -> tuple[float, ...]:
     if optimum is None or not math.isfinite(optimum):
         return ()
     start = float(np.mean(list({run.seed: run.best[run.initial - 1] for run in runs}.values())))
-    return tuple(_sign(runs[0]) * float(f"{optimum - (1 - part) * (optimum - start):.4g}") for part in PARTS)
+    return tuple(sign_of(runs[0]) * float(f"{optimum - (1 - part) * (optimum - start):.4g}") for part in PARTS)
 
 
 def _notes(grouped: Groups) -> Iterator[str]:

@@ -170,7 +170,8 @@ class Config:
     searches: tuple[SearchName, ...] = ("model", "plain", "near")
     """The searches that take turns, by what each has brought lately (turns.py). "model": the acquisition of the model
     above, anywhere in the cube. "plain": that of a plain model, squared exponential with variance 1 and
-    length-scales that are nearly alike. "near": that of the plain model, in a box around the best point. "model" must be among them. Paper: it alone."""
+    length-scales that are nearly alike. "near": that of the plain model, in a box around the best point. "model" must
+    be among them. Paper: it alone."""
 
     # --- the other variables (section 3.3); without effect while all are modelled, as by default
     complement: ComplementName = "cma"

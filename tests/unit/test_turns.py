@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from vsbo import Config, Optimizer, Space, State
+from vsbo import Config, KnownKernel, Optimizer, Space, State
 from vsbo.state import Added, Asked, Failed, Fitted, Told, extend
 from vsbo.turns import FADING, FIRST_SIDE, LEAST_SIDE, MOST_SIDE, next_search, side_of_box, successes
 
@@ -104,3 +104,15 @@ def test_the_plain_model_is_plain_and_survives_a_save():
         np.testing.assert_array_equal(trials[0].x, trials[1].x)
         for one, trial in zip((optimizer, again), trials, strict=True):
             one.tell(trial, float(np.sin(5 * trial.x[0]) + trial.x[1]))
+
+
+def test_the_search_near_the_best_goes_by_a_known_kernel_where_there_is_one():
+    config = Config(known_kernel=KnownKernel(0.5), searches=("model", "near"), main_effects=0, n_raw=64)
+    optimizer = Optimizer(Space.box(3), direction="maximize", seed=0, config=config)
+    for _ in range(20):
+        trial = optimizer.ask()
+        optimizer.tell(trial, float(-np.sum((trial.x - 0.3) ** 2)))
+    assert {trial.origin for trial in optimizer.trials} == {"design", "model", "near"}
+    fits = [event for event in optimizer.state.log if isinstance(event, Fitted)]
+    assert not any(event.plain for event in fits)
+    assert all(np.all(event.theta.lengthscales == 0.5) for event in fits)

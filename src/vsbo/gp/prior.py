@@ -7,7 +7,6 @@ import numpy as np
 from vsbo.arrays import Array, frozen
 from vsbo.config import PriorName
 
-
 #: Degrees of freedom of the tails: a variable whose length-scale is e^2 times too long or short costs 4 nats, not 8.
 FREEDOM = 4.0
 
