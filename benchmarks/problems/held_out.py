@@ -1,4 +1,4 @@
-"""Functions on which nothing of the default was chosen: few variables or all, one mode or many, flat or steep.
+"""Functions on which no constant of the default was tuned: few variables or all, one mode or many, flat or steep.
 
 All live on the unit cube. Their optima are drawn once, by the name, between 0.1 and 0.9 of each range: neither the
 middle nor a corner is special.
