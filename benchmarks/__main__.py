@@ -160,8 +160,9 @@ def _figure(told: argparse.Namespace) -> int:
 
 
 def _page(told: argparse.Namespace) -> int:
+    runs = records.load(told.results)
     for file in page.PAGES:
-        file.write_text(page.fill(file.read_text(encoding="utf-8"), told.results), encoding="utf-8")
+        file.write_text(page.fill(file.read_text(encoding="utf-8"), runs), encoding="utf-8")
         print(f"written: {file}")
     return 0
 

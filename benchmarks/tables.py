@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
+from functools import cached_property
 from io import StringIO
 from pathlib import Path
 
@@ -33,6 +34,8 @@ PARTS = (0.5, 0.9, 0.99)
 
 #: Runs by problem and method.
 Groups = dict[tuple[str, str], list[Run]]
+#: Numbers by quantity, problem, method and `at`.
+By = Mapping[tuple[str, str, str, float], "Number"]
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,18 @@ class Tables:
     numbers: list[Number]
     seeds: dict[tuple[str, str], str]
     notes: list[str]
+
+    @cached_property
+    def by(self) -> By:
+        """The numbers by what they are of."""
+        return {(number.quantity, number.problem, number.method, number.at): number for number in self.numbers}
+
+    @property
+    def ranked(self) -> list[str]:
+        """The methods that have runs, by their average rank after the last number of evaluations."""
+        last = max(self.at)
+        there = [method for method in self.experiment.methods if ("rank", "", method, last) in self.by]
+        return sorted(there, key=lambda method: self.by["rank", "", method, last].value)
 
 
 def tabulate(
@@ -192,15 +207,14 @@ def _of(there: int, asked: int) -> str:
 
 def markdown(tables: Tables) -> str:
     """The page; its tables also line up on a screen."""
-    experiment, at = tables.experiment, tables.at
-    by = {(number.quantity, number.problem, number.method, number.at): number for number in tables.numbers}
+    experiment, at, by = tables.experiment, tables.at, tables.by
     text = [
         f"# {experiment.name}",
         f"Mean of the best value after so many evaluations (besides the {experiment.initial} initial points), with its "
         "95 % bootstrap interval over the seeds; @n: a run had only n evaluations, and counts with its last value. "
         "Of fewer than five seeds the interval is about their range. CPU: median seconds that the optimizer spent in "
         "the whole run.",
-        *_overview(tables, by),
+        *_overview(tables),
     ]
     for problem in experiment.problems:
         methods = [method for method in experiment.methods if ("cpu seconds", problem, method, max(at)) in by]
@@ -237,25 +251,43 @@ def markdown(tables: Tables) -> str:
     return "\n\n".join(text) + "\n"
 
 
-def _overview(tables: Tables, by: Mapping[tuple[str, str, str, float], Number]) -> Iterator[str]:
-    """One line a method: its mean on every problem, and its average ranks, by which the lines are sorted."""
-    problems, at = tables.experiment.problems, tables.at
-    last = max(at)
-    ranked = [method for method in tables.experiment.methods if ("rank", "", method, last) in by]
-    ranked.sort(key=lambda method: by["rank", "", method, last].value)
-    if not ranked:
+def _overview(tables: Tables) -> Iterator[str]:
+    if not tables.ranked:
         return
-    lines = []
-    for method in ranked:
-        bests = [by.get(("best", problem, method, last)) for problem in problems]
-        values = ["-" if best is None else _plain(best.value) + _short(best) for best in bests]
-        lines.append([method, *values, *(_rank(by["rank", "", method, n], len(problems)) for n in at)])
     yield "## All problems"
     yield (
-        f"The mean best value after {last} evaluations, and the average rank after so many: over the problems, by the "
-        "mean; 1 is best. In parentheses: on how many problems a method was run, if not on all."
+        f"The mean best value after {max(tables.at)} evaluations, and the average rank after so many: over the "
+        "problems, by the mean; 1 is best. In parentheses: on how many problems a method was run, if not on all."
     )
-    yield table(("method", *problems, *(f"rank at {n}" for n in at)), lines)
+    yield overview(tables)
+
+
+def overview(tables: Tables, *, seeds: bool = False) -> str:
+    """One line a method: its mean on every problem, and its average ranks, by which the lines are sorted.
+
+    seeds: its name says of how many.
+    """
+    problems, last = tables.experiment.problems, max(tables.at)
+    lines = []
+    for method in tables.ranked:
+        bests = [tables.by.get(("best", problem, method, last)) for problem in problems]
+        values = ["-" if best is None else _plain(best.value) + _short(best) for best in bests]
+        name = f"{method} ({seeds_of(bests)})" if seeds else method
+        lines.append([name, *values, *ranks_of(tables, method)])
+    return table(("method (seeds)" if seeds else "method", *problems, *(f"rank at {n}" for n in tables.at)), lines)
+
+
+def seeds_of(numbers: Sequence[Number | None]) -> str:
+    """Of a method on several problems: "10", or "2 to 10"."""
+    counts = [number.n for number in numbers if number is not None]
+    return str(min(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+
+
+def ranks_of(tables: Tables, method: str) -> list[str]:
+    """The average ranks of a method; in parentheses on how many problems, if not on all."""
+    numbers = [tables.by["rank", "", method, n] for n in tables.at]
+    problems = len(tables.experiment.problems)
+    return [f"{number.value:.2f}" + ("" if number.n == problems else f" ({number.n})") for number in numbers]
 
 
 def as_csv(tables: Tables) -> str:
@@ -303,11 +335,7 @@ def _difference(number: Number) -> str:
     return f"{number.value:+.3g}{_interval(number)}{_short(number)}, {number.count}/{number.n}, p {number.p:.2g}"
 
 
-def _rank(number: Number, problems: int) -> str:
-    return f"{number.value:.2f}" + ("" if number.n == problems else f" ({number.n})")
-
-
-def _target(by: dict[tuple[str, str, str, float], Number], problem: str, method: str, target: float) -> str:
+def _target(by: By, problem: str, method: str, target: float) -> str:
     number = by["evaluations to target", problem, method, target]
     cpu = by["cpu seconds to target", problem, method, target].value
     seconds = "" if math.isinf(cpu) else f"; {_plain(cpu)} s"
