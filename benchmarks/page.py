@@ -45,7 +45,10 @@ WITHOUT = {
     "vsbo-even-starts": "starts by weight",
 }
 #: Packages whose runs end before their evaluations do, or take many times as long as ours.
-SLOW = ("botorch", "baxus", "optuna-gp", "ax", "smac", "hebo", "alebo", "saasbo", "map-saas", "dragonfly-ml")
+SLOW = (
+    "botorch", "botorch-paper", "baxus", "optuna-gp", "ax", "smac", "hebo", "alebo", "saasbo", "map-saas", "dragonfly",
+    "dragonfly-ml",
+)  # fmt: skip
 
 
 def fill(text: str, runs: Sequence[Run]) -> str:
@@ -83,28 +86,31 @@ def all_problems(name: str, runs: Sequence[Run]) -> str:
 
 
 def against_slow(runs: Sequence[Run]) -> str:
-    """Each run of a slow peer beside ours after as many evaluations, and in how many of them we are ahead."""
+    """Each slow peer beside ours after as many evaluations: means, and in how many of the runs we are ahead."""
     ours = {(run.problem, run.seed): run for run in runs if run.method == "vsbo"}
     slow = [run for run in runs if run.method in SLOW and run.evaluations and (run.problem, run.seed) in ours]
     problems = [problem for problem in experiment.read(experiment.find("peers")).problems if _of(slow, problem=problem)]
+    mine = {run: best_at(ours[run.problem, run.seed].best, run.initial, run.evaluations).value for run in slow}
+
+    def ahead(theirs: Sequence[Run]) -> str:
+        return f"{sum(mine[run] > run.best[-1] for run in theirs)} of {len(theirs)}"
+
+    def cell(theirs: Sequence[Run]) -> str:
+        if not theirs:
+            return "-"
+        values = ([run.best[-1] for run in theirs], [mine[run] for run in theirs])
+        means = ", ".join(f"{sign_of(theirs[0]) * np.mean(each):.4g}" for each in values)
+        return f"@{_range([run.evaluations for run in theirs], str)} {means} ({ahead(theirs)})"
+
     lines = []
     for method in (method for method in SLOW if _of(slow, method=method)):
         theirs = _of(slow, method=method)
-        mine = {run: best_at(ours[run.problem, run.seed].best, run.initial, run.evaluations).value for run in theirs}
-        cells = [
-            "; ".join(
-                f"@{run.evaluations} {sign_of(run) * run.best[-1]:.3g}, {sign_of(run) * mine[run]:.3g}"
-                for run in _of(theirs, problem=problem)
-            )
-            for problem in problems
-        ]
+        cells = [cell(_of(theirs, problem=problem)) for problem in problems]
         spent = (
             [run.cpu.sum() for run in theirs],
             [ours[run.problem, run.seed].cpu[: len(run.y)].sum() for run in theirs],
         )
-        seconds = ", ".join(f"{_seconds(min(own))} to {_seconds(max(own))}" for own in spent)
-        ahead = sum(mine[run] > run.best[-1] for run in theirs)
-        lines.append([method, *(cell or "-" for cell in cells), seconds, f"{ahead} of {len(theirs)}"])
+        lines.append([method, *cells, ", ".join(_range(own, _seconds) for own in spent), ahead(theirs)])
     return table(["peer", *problems, "CPU s: its, ours", "we are ahead in"], lines)
 
 
@@ -129,6 +135,11 @@ def ablation(runs: Sequence[Run]) -> str:
 
 def _of(runs: Sequence[Run], *, problem: str | None = None, method: str | None = None) -> list[Run]:
     return [run for run in runs if problem in (None, run.problem) and method in (None, run.method)]
+
+
+def _range(values: Sequence[float], said: Callable[[float], str]) -> str:
+    low, high = said(min(values)), said(max(values))
+    return low if low == high else f"{low} to {high}"
 
 
 def _seconds(value: float) -> str:

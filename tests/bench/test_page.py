@@ -48,7 +48,7 @@ def test_slow_peers_are_compared_at_the_evaluations_they_had(tmp_path):
     record(tmp_path, "Hartmann6-50", "saasbo", 0, [2.0] * 7, cpu=30.0)
     record(tmp_path, "Rover60", "saasbo", 0, [2.0] * 7)  # nothing of ours to compare with
     filled = page.fill(TEXT.format(name="slow"), load(tmp_path))
-    assert rows(filled)[2] == ["saasbo", "@7 2, 1", "@7 2, 4", "140 to 210, 7.0 to 7.0", "1 of 2"]
+    assert rows(filled)[2] == ["saasbo", "@7 2, 1 (0 of 1)", "@7 2, 4 (1 of 1)", "140 to 210, 7.0", "1 of 2"]
 
 
 def test_the_ablation_counts_seeds_that_all_variants_have(tmp_path):
@@ -82,5 +82,5 @@ def test_the_command_writes_the_pages(tmp_path, monkeypatch, capsys):
     record(tmp_path / "results", "Branin50", "vsbo", 0, [1.0] * 200)
     record(tmp_path / "results", "Branin50", "ax", 0, [0.7] * 9)
     assert main(["page", "--results", str(tmp_path / "results")]) == 0
-    assert "| @9 0.7, 1 |" in file.read_text()
+    assert "| @9 0.7, 1 (1 of 1) |" in file.read_text()
     assert str(file) in capsys.readouterr().out
