@@ -22,6 +22,7 @@ from gpytorch.constraints import GreaterThan
 from gpytorch.kernels import MaternKernel, ScaleKernel
 from gpytorch.likelihoods import GaussianLikelihood
 from gpytorch.mlls import ExactMarginalLogLikelihood
+from linear_operator.utils.errors import NotPSDError
 
 from . import Array, Start
 
@@ -73,23 +74,45 @@ def default(X: Any, Y: Any, seed: int) -> Any:
     return _maximum_likelihood(SingleTaskGP(X, Y))
 
 
-def paper(X: Any, Y: Any, seed: int) -> Any:
+class Paper:
     """As in the paper: Matern-5/2 with one length-scale a variable and an output scale, no priors.
 
-    One L-BFGS-B from GPyTorch's own start (0.693 for all), as in the authors' program, and the model as that leaves it.
-    BoTorch's usual way demands convergence, draws other starts from the priors, of which there are none, and gives up:
-    it ended two of three runs.
+    One L-BFGS-B from GPyTorch's own start (0.693 for all), as in the authors' program. Without priors the output scale
+    may grow until no factorization succeeds; then the model keeps the parameters of the last fit that did. (BoTorch's
+    usual way draws other starts from the priors, of which there are none, and ends the run.)
     """
-    model = SingleTaskGP(
-        X,
-        Y,
-        covar_module=ScaleKernel(MaternKernel(nu=2.5, ard_num_dims=X.shape[1])),
-        likelihood=GaussianLikelihood(noise_constraint=GreaterThan(NOISE_FLOOR)),
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", OptimizationWarning)
-        fit_gpytorch_mll_scipy(ExactMarginalLogLikelihood(model.likelihood, model))
-    return model.eval()
+
+    def __init__(self) -> None:
+        self._parameters: dict[str, Any] | None = None
+
+    def __call__(self, X: Any, Y: Any, seed: int) -> Any:
+        """The model of X (n, D) and Y (n, 1)."""
+        model = self._unfitted(X, Y)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", OptimizationWarning)
+                fit_gpytorch_mll_scipy(ExactMarginalLogLikelihood(model.likelihood, model))
+            model.eval()
+            model.posterior(X)  # factorizes
+            self._parameters = {name: value.detach().clone() for name, value in model.named_parameters()}
+        except NotPSDError:
+            model = self._unfitted(X, Y)
+            if self._parameters is not None:
+                model.load_state_dict(self._parameters, strict=False)
+        return model.eval()
+
+    def _unfitted(self, X: Any, Y: Any) -> Any:
+        return SingleTaskGP(
+            X,
+            Y,
+            covar_module=ScaleKernel(MaternKernel(nu=2.5, ard_num_dims=X.shape[1])),
+            likelihood=GaussianLikelihood(noise_constraint=GreaterThan(NOISE_FLOOR)),
+        )
+
+
+def paper(**told: Any) -> Botorch:
+    """Vanilla BO as the paper had it."""
+    return Botorch(Paper(), ExpectedImprovement, **told)
 
 
 def map_saas(X: Any, Y: Any, seed: int) -> Any:
@@ -110,7 +133,7 @@ def _maximum_likelihood(model: Any) -> Any:
 
 METHODS: dict[str, Start] = {
     "botorch": partial(Botorch, default, LogExpectedImprovement),
-    "botorch-paper": partial(Botorch, paper, ExpectedImprovement),
+    "botorch-paper": paper,
     "map-saas": partial(Botorch, map_saas, LogExpectedImprovement),
     "map-saas-ensemble": partial(Botorch, map_saas_ensemble, LogExpectedImprovement),
 }
