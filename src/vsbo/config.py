@@ -131,6 +131,9 @@ class Config:
     main_effects: int = 8
     """Variables that get a main effect of their own in the covariance, at most: those with the shortest length-scales.
     A product of correlations forgets all it knows when one variable moves far; a sum does not. Paper: 0. >= 0."""
+    squeeze: bool = True
+    """Values below the median may be drawn together (`data.squeeze`) where that explains them better than main effects
+    do: where a function falls off steeply, or a few values lie far below all others. Paper: no."""
     noise_floor: float = 1e-6
     """Least noise variance on standardized y. > 0. 1e-6 is a thousandth of its deviation: where a function falls off
     steeply, that much tells the best points apart. Authors' program: 1e-4."""
@@ -239,15 +242,16 @@ class Config:
     def paper(cls, **changes: Any) -> "Config":
         """The published method: the text, and where it is silent docs/differences.md."""
         published = cls(
-            center=False, acquisition="ei", prior="none", outputscale="learned", main_effects=0, noise_floor=1e-4,
-            selection="momentum", n_restarts=4, weighted_starts=False, searches=("model",),
+            center=False, acquisition="ei", prior="none", outputscale="learned", main_effects=0, squeeze=False,
+            noise_floor=1e-4, selection="momentum", n_restarts=4, weighted_starts=False, searches=("model",),
         )  # fmt: skip
         return replace(published, **changes)
 
     @classmethod
     def vanilla(cls, **changes: Any) -> "Config":
         """Plain Bayesian optimization: all variables alike in one product kernel."""
-        return replace(cls(center=False, main_effects=0, weighted_starts=False, searches=("model",)), **changes)
+        plain = cls(center=False, main_effects=0, squeeze=False, weighted_starts=False, searches=("model",))
+        return replace(plain, **changes)
 
     @classmethod
     def gp_ucb(cls, known_kernel: KnownKernel, **changes: Any) -> "Config":
@@ -257,7 +261,7 @@ class Config:
         """
         known = cls(
             n_initial=1, center=False, mean="zero", standardize=False, prior="none", known_kernel=known_kernel,
-            main_effects=0, selection="fixed", acquisition="ucb", complement="fixed", n_restarts=4,
+            main_effects=0, squeeze=False, selection="fixed", acquisition="ucb", complement="fixed", n_restarts=4,
             weighted_starts=False, searches=("model",),
         )  # fmt: skip
         return replace(known, **changes)
@@ -273,12 +277,14 @@ class Config:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "Config":
-        """The inverse of `to_plain`; a field that is not known is an InputError that names it."""
+        """The inverse of `to_plain`; a field that is not known is an InputError that names it. What was saved before
+        there was a setting goes on without it.
+        """
         known = {field.name for field in fields(cls)}
         unknown = sorted(set(plain) - known - set(_RETIRED))
         if unknown:
             raise InputError(f"config has unknown settings {unknown}; known are {sorted(known)}")
-        values = {name: value for name, value in plain.items() if name not in _RETIRED}
+        values = _LATER | {name: value for name, value in plain.items() if name not in _RETIRED}
         if values.get("known_kernel") is not None:
             values["known_kernel"] = KnownKernel(**values["known_kernel"])
         if "smoothness" in values:
@@ -288,6 +294,8 @@ class Config:
 
 #: Settings of earlier versions. What was saved with them opens all the same, and goes on with the settings of today.
 _RETIRED = ("patience",)
+#: Settings that earlier versions did not have, as those searched.
+_LATER = {"squeeze": False}
 
 _CHOICES = {
     "kernel": KernelName,

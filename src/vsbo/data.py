@@ -70,6 +70,37 @@ def standardize(y: Array) -> Array:
     return z
 
 
+def squeeze(u: Array) -> tuple[Array, float]:
+    """v (n,): u (n,) with what lies below its median m drawn together, and the sum of log dv/du.
+
+    v = m - w log(1 + (m - u) / w) below m, w = max u - m; above m, v = u. A few values far below all others then no
+    longer decide what counts as a difference, and yet every value keeps its rank.
+    """
+    middle, width = _knee(u)
+    if width == 0.0:
+        return u, 0.0
+    log = np.log1p(np.maximum(middle - u, 0.0) / width)
+    return np.where(u < middle, middle - width * log, u), -float(log.sum())
+
+
+def stretch(v: Array, u: Array) -> Array:
+    """The inverse of `squeeze`, as it was for u (n,), at v (k,). Below all of u it goes on straight: nobody knows what
+    is there, and an exponential makes it enormous.
+    """
+    middle, width = _knee(u)
+    if width == 0.0:
+        return v
+    depth = np.maximum(middle - v, 0.0) / width
+    deepest = float(np.log1p((middle - np.min(u)) / width))
+    below = np.expm1(np.minimum(depth, deepest)) + np.exp(deepest) * np.maximum(depth - deepest, 0.0)
+    return np.where(v < middle, middle - width * below, v)
+
+
+def _knee(u: Array) -> tuple[float, float]:
+    middle = float(np.median(u))
+    return middle, float(np.max(u)) - middle
+
+
 def is_new(x: Array, others: Array, tolerance: float = 1e-9) -> bool:
     """Whether x (D,) differs from every row of others (m, D); the one place that decides what a duplicate is."""
     return not bool((np.abs(others - x) <= tolerance).all(axis=1).any())

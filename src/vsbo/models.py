@@ -1,6 +1,7 @@
 """The models and scores of a state, as its configuration wants them: what `propose` is made of."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -8,7 +9,7 @@ from vsbo import acquisition as acq
 from vsbo import gp, selection
 from vsbo.arrays import Array, frozen
 from vsbo.config import Config
-from vsbo.data import Data, standardize
+from vsbo.data import Data, squeeze, standardize, stretch
 from vsbo.errors import NumericalError
 from vsbo.rng import Purpose, stream
 from vsbo.state import State
@@ -23,9 +24,36 @@ COARSER_WITH_PRIOR = 10.0
 COLD_GROWTH = 1.15
 
 
-def model_values(state: State, data: Data) -> Array:
-    """The values that are modelled: standardized unless the kernel is known."""
-    return standardize(data.values) if state.config.standardize else data.values
+#: Nats by which squeezed values must be more likely than main effects are before a model of them is taken: the evidence
+#: is mostly that of many points near the best, and squeezing takes from a sum of functions that it is one.
+SQUEEZE_PRICE = 10.0
+#: Observations before that is asked: fewer have no shape.
+SQUEEZE_FROM = 10
+
+
+def model_values(state: State, data: Data, squeezed: bool = False) -> Array:
+    """The values that are modelled: standardized unless the kernel is known; squeezed below their median, if wanted."""
+    if not state.config.standardize:
+        return data.values
+    z = standardize(data.values)
+    return standardize(squeeze(z)[0]) if squeezed else z
+
+
+def to_values(state: State, theta: gp.Hyperparameters, z: Array) -> Array:
+    """What is modelled, z (k,), as values of the search: the inverse of `model_values`."""
+    values = state.data.values
+    u = model_values(state, state.data)
+    if theta.squeezed:
+        v = squeeze(u)[0]
+        z = stretch(_moved(z, standardize(v), v), u)
+    return _moved(z, u, values)
+
+
+def _moved(z: Array, before: Array, after: Array) -> Array:
+    """z (k,), moved and stretched as the values `before` (n,) must be to become those `after` (n,)."""
+    size = float(np.ptp(before))
+    scale = float(np.ptp(after)) / size if size > 0.0 else 1.0
+    return float(np.mean(after)) + scale * (z - float(np.mean(before)))
 
 
 def main_effects(state: State) -> tuple[int, ...]:
@@ -63,22 +91,47 @@ def fit_model(
     warm: Sequence[gp.Hyperparameters],
     cold: Sequence[str] | None,
     main: tuple[int, ...] = (),
+    squeezed: bool = False,
 ) -> gp.Fit:
     """The model of some variables: fitted, unless the kernel is known; from warm starts and the named cold ones (None:
-    all of them).
+    all of them). squeezed: of squeezed values.
     """
     data, known = state.data.columns(variables), state.config.known_kernel
     if known is not None:
         scales = np.broadcast_to(np.asarray(known.lengthscale, dtype=np.float64), state.D)[list(variables)]
         return gp.Fit(gp.Hyperparameters(frozen(scales), known.outputscale, known.noise), np.nan, "known", 0)
     tolerance = fit_tolerance(state.config, warm=cold == ())
-    z = model_values(state, data)
-    return gp.fit(data.X, z, state.config, warm=warm, cold=cold, tolerance=tolerance, main=main)
+    z = model_values(state, data, squeezed)
+    found = gp.fit(data.X, z, state.config, warm=warm, cold=cold, tolerance=tolerance, main=main)
+    return replace(found, theta=replace(found.theta, squeezed=squeezed))
+
+
+def fit_form(state: State, warm: Sequence[gp.Hyperparameters], cold: Sequence[str] | None) -> gp.Fit:
+    """The model of the active variables, of the values as they are or of squeezed ones.
+
+    Whenever all cold starts take part, two explanations of the values compete, by their posterior densities in the
+    same units: main effects, and squeezing. Where squeezing alone explains more than main effects alone, and by
+    SQUEEZE_PRICE, the model has both. Branin's values span 300 where 0.01 decides, and Lasso's first values are fifty
+    times its last; a sum of functions, squeezed, is none any more.
+    """
+    main, allowed = main_effects(state), state.config.squeeze
+    if not allowed or cold is not None or len(state.finished) < SQUEEZE_FROM:
+        as_before = allowed and state.theta is not None and state.theta.squeezed
+        return fit_model(state, state.active, warm, cold, main, as_before)
+    found = fit_model(state, state.active, warm, cold, main)
+    rival = fit_model(state, state.active, warm, (), (), squeezed=True)
+    v, log_slope = squeeze(model_values(state, state.data))
+    # The density of the values as they are: the squeezed ones' times the slope of squeezing and standardizing.
+    moved = len(v) * float(np.log(np.std(v, ddof=1) or 1.0)) - log_slope
+    if rival.loss + rival.penalty + moved + SQUEEZE_PRICE < found.loss + found.penalty:  # never where they are NaN
+        return fit_model(state, state.active, [*warm, rival.theta], cold, main, squeezed=True)
+    return found
 
 
 def posterior_of(state: State, data: Data, theta: gp.Hyperparameters) -> gp.Posterior:
     """The posterior of these observations under given hyper-parameters."""
-    return gp.condition(data.X, model_values(state, data), theta, state.config.kernel, state.config.mean)
+    z = model_values(state, data, theta.squeezed)
+    return gp.condition(data.X, z, theta, state.config.kernel, state.config.mean)
 
 
 def full_model(state: State) -> tuple[gp.Fit, Array]:
@@ -139,9 +192,9 @@ def expected_gain(state: State) -> float | None:
         return None
     data = state.data.columns(state.active)
     posterior = posterior_of(state, data, state.theta)
-    z = posterior.y
+    z, values = posterior.y, data.values
     # Not the median of all: a search that has converged has seen little else than values near the best.
-    gained = float(np.max(z) - np.median(z[: state.config.n_initial]))
+    gained = float(np.max(values) - np.median(values[: state.config.n_initial]))
     if gained <= 0.0:
         return None
     rng = stream(state.seed, state.next_number, Purpose.STOPPING)
@@ -153,4 +206,5 @@ def expected_gain(state: State) -> float | None:
         found = acq.maximize(log_gain, starts, leaders[:1], state.config.n_restarts, state.theta.lengthscales)
     except NumericalError:
         return None
-    return float(np.exp(log_gain(found[:1], True)[0][0])) / gained
+    hoped = best + float(np.exp(log_gain(found[:1], True)[0][0]))
+    return float(np.diff(to_values(state, state.theta, np.array([best, hoped])))[0]) / gained

@@ -18,10 +18,9 @@ from vsbo.data import is_new
 from vsbo.errors import NumericalError
 from vsbo.models import (
     cold_due,
-    fit_model,
+    fit_form,
     full_model,
     importance_of,
-    main_effects,
     model_values,
     posterior_of,
     utility_of,
@@ -157,7 +156,7 @@ def fit_active(state: State, search: str) -> tuple[Event, ...]:
     warm = [state.theta] if state.config.warm_start and state.theta is not None else []
     cold = cold_due(state)
     try:
-        found = fit_model(state, state.active, warm, None if cold else (), main_effects(state))
+        found = fit_form(state, warm, None if cold else ())
     except NumericalError as error:
         if state.theta is None:
             raise

@@ -70,9 +70,11 @@ def uses_plain_model(search: str, state: State) -> bool:
 
 def as_seen_by(search: str, state: State) -> State:
     """The state with the model of this search in it. The plain one: a squared exponential with variance 1, in which all
-    variables are nearly alike.
+    variables are nearly alike, of the values as they are.
     """
     if not uses_plain_model(search, state):
         return state
-    config = replace(state.config, kernel="squared_exponential", outputscale="one", prior="alike", main_effects=0)
+    config = replace(
+        state.config, kernel="squared_exponential", outputscale="one", prior="alike", main_effects=0, squeeze=False
+    )
     return replace(state, config=config, theta=state.theta_plain, cold_at=state.cold_plain_at)

@@ -13,7 +13,9 @@ EVALUATIONS = 55
 CASES = {
     "hartmann6-paper": (permuted(hartmann6_50(), 1), Config.paper()),
     "branin-default": (permuted(branin50(), 2), Config()),
-    "styblinski-mix": (permuted(styblinski_tang4_50(), 3), Config.paper(complement="mix", importance="kl")),
+    # Not every order will do: without priors, after 25 evaluations, the best of many optima hangs on the last bit of
+    # NumPy's exponentials, which differs with and without AVX-512 (NPY_DISABLE_CPU_FEATURES makes either).
+    "styblinski-mix": (permuted(styblinski_tang4_50(), 4), Config.paper(complement="mix", importance="kl")),
 }
 
 

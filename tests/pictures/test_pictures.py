@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from scipy.optimize import brentq
 
 import vsbo
 from tests.pictures.common import HOSTILE, POOR, mixed, poor
@@ -72,6 +73,27 @@ def test_importance_has_the_intervals(study):
     assert len(ax.get_yticklabels()) == 3
 
 
+def modelled(y, values, squeezed):
+    """What the model has in place of y, a value at a time."""
+
+    def standard(one, all_):
+        return (one - np.mean(all_)) / np.std(all_, ddof=1)
+
+    def squeeze(one):
+        return one if one >= middle else middle - width * np.log(1 + (middle - one) / width)
+
+    u = [standard(value, values) for value in values]
+    middle, width = np.median(u), np.max(u) - np.median(u)
+    if not squeezed:
+        return standard(y, values)
+    return standard(squeeze(standard(y, values)), [squeeze(one) for one in u])
+
+
+def span(values):
+    """From the least of all values to somewhat above the largest."""
+    return values.min(), values.max() + np.ptp(values)
+
+
 def test_a_slice_is_the_posterior_through_the_best_point(study):
     state = study.state
     model = Model(state)
@@ -82,9 +104,10 @@ def test_a_slice_is_the_posterior_through_the_best_point(study):
     point[j] = state.space.to_unit(np.where(np.arange(state.D) == j, view.x[at], state.space.from_unit(point)))[j]
     posterior = posterior_of(state, state.data.columns(state.active), state.theta)
     z = posterior.predict(point[None, list(state.active)])[0][0]
-    values = state.data.values
-    expected = -(values.mean() + (z - posterior.y.mean()) * values.std(ddof=1) / posterior.y.std(ddof=1))
+    # The value whose place in the model is z, found by bisection.
+    expected = -brentq(lambda y: modelled(y, state.data.values, state.theta.squeezed) - z, *span(state.data.values))
     assert view.mean[at] == pytest.approx(expected, rel=1e-6)
+    assert view.low[at] < view.mean[at] < view.high[at]
     assert len(view.points) == sum(trial.status == "done" for trial in study.trials)
     assert view.best[1] == study.best.y
 

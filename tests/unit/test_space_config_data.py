@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import Bounds
 
 from vsbo import Config, InputError, KnownKernel, Real, Smoothness, Space
-from vsbo.data import Data, is_new, standardize
+from vsbo.data import Data, is_new, squeeze, standardize, stretch
 
 
 @pytest.mark.parametrize(
@@ -260,3 +260,56 @@ def test_a_config_of_an_earlier_version_opens():
     for newer in ("center", "searches"):
         del plain[newer]
     assert Config.from_plain({**plain, "patience": 25}) == Config(n_raw=100)
+
+
+def test_a_search_saved_before_values_were_squeezed_goes_on_without():
+    for config in (Config(), Config.paper()):
+        plain = config.to_plain()
+        del plain["squeeze"]
+        assert Config.from_plain(plain) == dataclasses.replace(config, squeeze=False)
+
+
+SPREAD = np.array([-900.0, -30.0, -2.0, -0.5, 0.1, 0.4, 0.45, 0.5])
+
+
+def test_squeezed_values_keep_their_order_and_the_upper_half():
+    v, _ = squeeze(SPREAD)
+    assert (np.diff(v) > 0.0).all()
+    upper = np.median(SPREAD) <= SPREAD
+    np.testing.assert_array_equal(v[upper], SPREAD[upper])
+    assert v[0] > -10.0  # where 900 was
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_the_slope_of_squeezing_is_that_of_finite_differences(scale):
+    u = SPREAD * scale
+    middle, width = np.median(u), np.max(u) - np.median(u)
+
+    def alone(one):  # the formula, for one value and the knee of all
+        return one if one >= middle else middle - width * np.log(1.0 + (middle - one) / width)
+
+    np.testing.assert_allclose(squeeze(u)[0], [alone(one) for one in u], rtol=1e-12)
+    step = 1e-6 * scale
+    slopes = [(alone(one + step) - alone(one - step)) / (2.0 * step) for one in u]
+    assert squeeze(u)[1] == pytest.approx(np.log(slopes).sum(), rel=1e-6)
+
+
+def test_stretching_undoes_squeezing_and_goes_on_straight_below_everything():
+    v, _ = squeeze(SPREAD)
+    np.testing.assert_allclose(stretch(v, SPREAD), SPREAD, rtol=1e-12)
+    least = v.min()
+    below = stretch(np.array([least, least - 1.0, least - 2.0]), SPREAD)
+    steps = np.diff(below)
+    assert steps[0] == pytest.approx(steps[1])
+    eps = 1e-6
+    slope = (stretch(np.array([least + eps]), SPREAD)[0] - SPREAD[0]) / eps
+    assert -steps[0] == pytest.approx(slope, rel=1e-4)
+    assert np.isfinite(stretch(np.array([-1e6]), SPREAD)).all()
+
+
+@pytest.mark.parametrize("u", [[1.0], [0.0, 0.0, 0.0], [-5.0, 1.0, 1.0]])
+def test_squeezing_leaves_alone_what_has_no_upper_half(u):
+    u = np.array(u)
+    assert squeeze(u)[1] == 0.0
+    np.testing.assert_array_equal(squeeze(u)[0], u)
+    np.testing.assert_array_equal(stretch(u, u), u)

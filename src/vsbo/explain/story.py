@@ -13,7 +13,7 @@ from vsbo.explain.choices import Chosen, choices_of
 from vsbo.explain.history import Fallback, History, Outlook, Period, Predictions, SearchRecord, Seconds, StepRecord
 from vsbo.explain.leave_one_out import leave_one_out
 from vsbo.linalg import single_thread
-from vsbo.models import expected_gain, posterior_of
+from vsbo.models import expected_gain, posterior_of, to_values
 from vsbo.selection import Step
 from vsbo.state import Added, Asked, Failed, Fell, Fitted, Selected, State, Told
 
@@ -223,12 +223,11 @@ def _predictions(state: State, sign: float) -> Predictions | None:
     except NumericalError:
         return None
     mean, deviation = leave_one_out(posterior)
-    z = posterior.y
-    # Back to the user's units: z is y, moved and stretched.
-    scale = float(np.ptp(values) / np.ptp(z))
-    shift = float(np.mean(values) - scale * np.mean(z))
+    # In the user's units; of squeezed values the deviation is half the way from one below to one above.
+    low, middle, high = (to_values(state, state.theta, mean + k * deviation) for k in (-1.0, 0.0, 1.0))
     done = np.array([state.evaluations[number].status == "done" for number in state.finished])
-    observed, predicted, spread = values[done], (shift + scale * mean)[done], (scale * deviation)[done]
+    observed, predicted, spread = values[done], middle[done], (0.5 * (high - low))[done]
+    within = np.abs(posterior.y - mean)[done] <= NINETY * deviation[done]
     n = len(observed)
     if n < 3 or not np.ptp(observed) > 0.0:
         return None
@@ -241,7 +240,7 @@ def _predictions(state: State, sign: float) -> Predictions | None:
         predicted=frozen(sign * predicted),
         deviation=frozen(spread),
         r2=1.0 - float(errors @ errors) / float(plain @ plain),
-        coverage=float(np.mean(np.abs(errors) <= NINETY * spread)),
+        coverage=float(np.mean(within)),
         rank=_rank_correlation(observed, predicted),
     )
 

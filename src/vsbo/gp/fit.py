@@ -36,7 +36,9 @@ COLD = ("unit", "scaled")
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What a fit found. `loss` is the NLL without the prior: losses of different models are compared by it."""
+    """What a fit found. `loss` is the NLL without the prior: losses of different models are compared by it. `penalty`:
+    what the prior adds.
+    """
 
     theta: Hyperparameters
     loss: float
@@ -44,6 +46,7 @@ class Fit:
     evaluations: int
     failures: int = 0
     """Starts that led nowhere."""
+    penalty: float = 0.0
 
 
 def fit(
@@ -80,7 +83,8 @@ def fit(
         raise NumericalError(f"fit: no start led to a finite likelihood (n = {n}, d = {d})")
     value, start, log_theta = min(reached, key=lambda found: found[0])
     penalty = 0.0 if prior is None else prior.negative_log_density(log_theta)[0]
-    return Fit(Hyperparameters.from_log(log_theta, main), value - penalty, start, likelihood.evaluations, failures)
+    theta = Hyperparameters.from_log(log_theta, main)
+    return Fit(theta, value - penalty, start, likelihood.evaluations, failures, penalty)
 
 
 def _search(

@@ -26,7 +26,8 @@ class Hyperparameters:
     """Of the covariance a K(x, z) + b sum_(j in main) K_j(x_j, z_j), and s more where x and z are one observation.
 
     l (d,) length-scales of K and K_j alike; a, b and s are variances: of what all variables do together, of each main
-    effect, of the noise. main: which variables have a main effect of their own.
+    effect, of the noise. main: which variables have a main effect of their own. squeezed: whether it is the covariance
+    of squeezed values (`data.squeeze`).
     """
 
     lengthscales: Array
@@ -34,6 +35,7 @@ class Hyperparameters:
     noise: float
     mainscale: float = 0.0
     main: tuple[int, ...] = ()
+    squeezed: bool = False
 
     @property
     def variance(self) -> float:
@@ -66,9 +68,8 @@ class Hyperparameters:
     def from_plain(cls, plain: dict[str, Any]) -> "Hyperparameters":
         """From plain values, as an event has them."""
         main = tuple(plain.get("main", ()))
-        return cls(
-            frozen(plain["lengthscales"]), plain["outputscale"], plain["noise"], plain.get("mainscale", 0.0), main
-        )
+        mainscale, squeezed = plain.get("mainscale", 0.0), plain.get("squeezed", False)
+        return cls(frozen(plain["lengthscales"]), plain["outputscale"], plain["noise"], mainscale, main, squeezed)
 
 
 def _share(logit: float) -> float:

@@ -16,7 +16,7 @@ from vsbo.errors import InputError, NumericalError
 from vsbo.explain import Chosen, History, Importance, choices_of
 from vsbo.gp import Posterior
 from vsbo.linalg import single_thread
-from vsbo.models import posterior_of
+from vsbo.models import posterior_of, to_values
 from vsbo.space import Choice
 from vsbo.state import Evaluation, Selected, State
 
@@ -269,18 +269,15 @@ class Model:
     def __init__(self, state: State) -> None:
         self.state = state
         self._done = done_of(state)
-        values = state.data.values
         _check_different(state)
         if state.theta is None:
             raise NothingYet(f"there is no model yet after {len(state.finished)} evaluations")
+        self._theta = state.theta
         try:
             with single_thread():
                 self._posterior: Posterior = posterior_of(state, state.data.columns(state.active), state.theta)
         except NumericalError as error:
             raise NothingYet(f"the model cannot be computed: {error}") from None
-        z = self._posterior.y
-        self._scale = float(np.ptp(values) / np.ptp(z))
-        self._shift = float(np.mean(values) - self._scale * np.mean(z))
 
     @cached_property
     def _best(self) -> Evaluation:
@@ -306,11 +303,10 @@ class Model:
         grid = self._grid(j, FINE)
         points = np.tile(self._best.x, (len(grid), 1))
         points[:, j] = grid
-        mean, deviation = self._predict(points)
-        edge = NINETY * deviation
+        low, mean, high = self._predict(points)
         x, every = self._units(grid, j), self._units(np.array([one.x[j] for one in self._done]), j)
         return Slice(
-            axis_of(self.state, j), _plain(x), _plain(mean), _plain(mean - edge), _plain(mean + edge),
+            axis_of(self.state, j), _plain(x), _plain(mean), _plain(low), _plain(high),
             tuple(zip(_plain(every), _plain(self._values()), strict=True)),
             (float(self._units(self._best.x[j : j + 1], j)[0]), sign_of(self.state) * self._best.y),
         )  # fmt: skip
@@ -320,7 +316,7 @@ class Model:
         across, up = self._grid(i, COARSE), self._grid(j, COARSE)
         points = np.tile(self._best.x, (len(across) * len(up), 1))
         points[:, i], points[:, j] = np.tile(across, len(up)), np.repeat(up, len(across))
-        mean, _ = self._predict(points)
+        _, mean, _ = self._predict(points)
         X = np.array([one.x for one in self._done])
         xs, ys = self._units(X[:, i], i), self._units(X[:, j], j)
         at = int(np.argmax([one.y for one in self._done]))
@@ -357,10 +353,13 @@ class Model:
         points[:, j] = u
         return np.asarray(self.state.space.from_unit(points)[:, j])
 
-    def _predict(self, points: Array) -> tuple[Array, Array]:
+    def _predict(self, points: Array) -> tuple[Array, Array, Array]:
+        """What the model expects (k,), between the edges of 90 %: lower, middle, upper."""
         with single_thread(), np.errstate(all="ignore"):
             mean, deviation = self._posterior.predict(points[:, list(self.state.active)])
-        return sign_of(self.state) * (self._shift + self._scale * mean), self._scale * deviation
+            edge, sign = NINETY * deviation, sign_of(self.state)
+            low, middle, high = (sign * to_values(self.state, self._theta, z) for z in (mean - edge, mean, mean + edge))
+        return np.minimum(low, high), middle, np.maximum(low, high)
 
 
 # ------------------------------------------------------------------------------------------------------ the points
