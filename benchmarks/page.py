@@ -40,6 +40,7 @@ WITHOUT = {
     "vsbo-no-plain": "the plain search",
     "vsbo-no-near": "the search near the best",
     "vsbo-no-main-effects": "main effects",
+    "vsbo-no-squeeze": "squeezed values",
     "vsbo-free-variance": "the floor of the variance",
     "vsbo-high-floor": "the low noise floor (1e-4 instead)",
     "vsbo-even-starts": "starts by weight",

@@ -34,7 +34,14 @@ FAMILIES: dict[str, Family] = {
     "the default without a search": Family("#282850", ("vsbo-no-turns", "vsbo-no-plain", "vsbo-no-near")),
     "the default without a part": Family(
         "#7878F0",
-        ("vsbo-no-main-effects", "vsbo-free-variance", "vsbo-high-floor", "vsbo-even-starts", "vsbo-no-center"),
+        (
+            "vsbo-no-main-effects",
+            "vsbo-free-variance",
+            "vsbo-high-floor",
+            "vsbo-even-starts",
+            "vsbo-no-center",
+            "vsbo-no-squeeze",
+        ),
     ),
 }
 #: Of the ablation: compared with the default in a table, and not drawn among all others.

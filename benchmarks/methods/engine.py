@@ -26,6 +26,7 @@ CONFIGS = {
     "vsbo-no-plain": vsbo.Config(searches=("model", "near")),
     "vsbo-no-near": vsbo.Config(searches=("model", "plain")),
     "vsbo-no-main-effects": vsbo.Config(main_effects=0),
+    "vsbo-no-squeeze": vsbo.Config(squeeze=False),
     "vsbo-free-variance": vsbo.Config(outputscale="learned"),
     "vsbo-high-floor": vsbo.Config(noise_floor=1e-4),
     "vsbo-even-starts": vsbo.Config(weighted_starts=False),

@@ -15,7 +15,7 @@ CASES = {
     "branin-default": (permuted(branin50(), 2), Config()),
     # Not every order will do: without priors, after 25 evaluations, the best of many optima hangs on the last bit of
     # NumPy's exponentials, which differs with and without AVX-512 (NPY_DISABLE_CPU_FEATURES makes either).
-    "styblinski-mix": (permuted(styblinski_tang4_50(), 4), Config.paper(complement="mix", importance="kl")),
+    "styblinski-mix": (permuted(styblinski_tang4_50(), 8), Config.paper(complement="mix", importance="kl")),
 }
 
 
