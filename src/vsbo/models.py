@@ -1,6 +1,7 @@
 """The models and scores of a state, as its configuration wants them: what `propose` is made of."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -114,17 +115,18 @@ def fit_form(state: State, warm: Sequence[gp.Hyperparameters], cold: Sequence[st
     SQUEEZE_PRICE, the model has both. Branin's values span 300 where 0.01 decides, and Lasso's first values are fifty
     times its last; a sum of functions, squeezed, is none any more.
     """
-    main, allowed = main_effects(state), state.config.squeeze
+    main, allowed = main_effects(state), state.config.squeeze and state.config.standardize
     if not allowed or cold is not None or len(state.finished) < SQUEEZE_FROM:
         as_before = allowed and state.theta is not None and state.theta.squeezed
         return fit_model(state, state.active, warm, cold, main, as_before)
     found = fit_model(state, state.active, warm, cold, main)
-    rival = fit_model(state, state.active, warm, (), (), squeezed=True)
     v, log_slope = squeeze(model_values(state, state.data))
     # The density of the values as they are: the squeezed ones' times the slope of squeezing and standardizing.
     moved = len(v) * float(np.log(np.std(v, ddof=1) or 1.0)) - log_slope
-    if rival.loss + rival.penalty + moved + SQUEEZE_PRICE < found.loss + found.penalty:  # never where they are NaN
-        return fit_model(state, state.active, [*warm, rival.theta], cold, main, squeezed=True)
+    with suppress(NumericalError):  # there is a model
+        rival = fit_model(state, state.active, warm, (), (), squeezed=True)
+        if rival.loss + rival.penalty + moved + SQUEEZE_PRICE < found.loss + found.penalty:  # never where they are NaN
+            return fit_model(state, state.active, [*warm, rival.theta], cold, main, squeezed=True)
     return found
 
 

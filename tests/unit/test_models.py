@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from vsbo import Config, Optimizer, Space, State
+from vsbo import Config, Optimizer, Space, State, gp
+from vsbo.errors import NumericalError
 from vsbo.models import SQUEEZE_FROM, SQUEEZE_PRICE, expected_gain, fit_form, model_values, posterior_of, to_values
 from vsbo.propose import propose
 from vsbo.state import Added, Fitted, extend
@@ -83,9 +84,22 @@ def test_few_values_warm_fits_and_the_published_method_leave_the_form_alone():
     for before in (False, True):
         theta = replace(state.theta, squeezed=before)
         assert fit_form(replace(state, theta=theta), [theta], ()).theta.squeezed is before
-    for config in (Config.paper(), Config.vanilla(), Config(squeeze=False)):
+    for config in (Config.paper(), Config.vanilla(), Config(squeeze=False), Config(standardize=False)):
         published = told(steep, 60, config)
         assert not fit_form(published, [published.theta], None).theta.squeezed
+
+
+def test_a_rival_that_cannot_be_fitted_leaves_the_model_that_can(monkeypatch):
+    state = told(steep, 60)
+    sound = gp.fit
+
+    def fit(*told, main=(), **named):
+        if not main:
+            raise NumericalError("made to")
+        return sound(*told, main=main, **named)
+
+    monkeypatch.setattr(gp, "fit", fit)
+    assert not fit_form(state, [state.theta], None).theta.squeezed
 
 
 def test_values_come_back_from_the_model():
