@@ -7,11 +7,13 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
 import vsbo
 from vsbo import Config, Optimizer, Space, State
 from vsbo.explain.leave_one_out import leave_one_out
 from vsbo.gp import Hyperparameters, condition
+from vsbo.models import posterior_of
 from vsbo.state import Fell, Selected
 
 SMALL = Config(selection="momentum", n_initial=4, select_every=8, n_importance=200, n_raw=64, n_restarts=2)
@@ -122,6 +124,25 @@ def test_predictions_and_outlook(optimizer):
     assert history.outlook.since == len(optimizer.state.finished) - 1 - optimizer.state.finished.index(
         optimizer.best.number
     )
+
+
+def test_predictions_of_squeezed_values_are_in_the_users_units():
+    """A few values far off decide neither the model nor what is said of it; ranks are the same in all units."""
+    optimizer = Optimizer(Space.box(6), seed=1)
+    for _ in range(45):
+        trial = optimizer.ask()
+        optimizer.tell(trial, float(np.exp(8.0 * np.sum((trial.x[:2] - 0.4) ** 2)) + trial.x[2]))
+    state = optimizer.state
+    assert state.theta.squeezed
+    found = optimizer.history().predictions
+    posterior = posterior_of(state, state.data, state.theta)
+    mean, deviation = leave_one_out(posterior)
+    errors, n = posterior.y - mean, len(mean)
+    assert found.r2 == pytest.approx(1.0 - np.sum(errors**2) / np.sum((posterior.y * n / (n - 1.0)) ** 2))
+    assert found.coverage == np.mean(np.abs(errors) <= 1.6449 * deviation)
+    assert found.rank == pytest.approx(spearmanr(mean, posterior.y).statistic, abs=1e-9)
+    assert (found.deviation > 0.0).all()
+    assert np.isfinite(found.predicted).all()
 
 
 def test_maximizing_tells_the_same_story_in_the_other_sign(optimizer):

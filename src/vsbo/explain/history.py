@@ -109,8 +109,8 @@ class Predictions:
     """Leave-one-out: each value as the model of the active variables predicts it from all the others.
 
     trials: numbers (n,); observed, predicted, deviation (n,): in the user's units and sign, the deviation that of an
-    observation. r2: 1 - the sum of squared errors over that of the mean of the others; coverage: the part of the values
-    within their 90 % interval; rank: Spearman's correlation of predicted and observed.
+    observation. r2: 1 - the sum of squared errors, as the model sees values, over that of the mean of the others;
+    coverage: the part of the values within their 90 % interval; rank: Spearman's correlation of predicted and observed.
     """
 
     trials: tuple[int, ...]

@@ -227,20 +227,20 @@ def _predictions(state: State, sign: float) -> Predictions | None:
     low, middle, high = (to_values(state, state.theta, mean + k * deviation) for k in (-1.0, 0.0, 1.0))
     done = np.array([state.evaluations[number].status == "done" for number in state.finished])
     observed, predicted, spread = values[done], middle[done], (0.5 * (high - low))[done]
-    within = np.abs(posterior.y - mean)[done] <= NINETY * deviation[done]
     n = len(observed)
     if n < 3 or not np.ptp(observed) > 0.0:
         return None
-    errors = observed - predicted
-    # The mean of the others predicts y_i with the error (y_i - mean) n / (n - 1).
-    plain = (observed - observed.mean()) * n / (n - 1.0)
+    # As the model sees the values: in their own units the few that were squeezed most would decide R2.
+    z, errors = posterior.y[done], (posterior.y - mean)[done]
+    # The mean of the others predicts z_i with the error (z_i - mean) n / (n - 1).
+    plain = (z - z.mean()) * n / (n - 1.0)
     return Predictions(
         trials=tuple(number for number, good in zip(state.finished, done, strict=True) if good),
         observed=frozen(sign * observed),
         predicted=frozen(sign * predicted),
         deviation=frozen(spread),
         r2=1.0 - float(errors @ errors) / float(plain @ plain),
-        coverage=float(np.mean(within)),
+        coverage=float(np.mean(np.abs(errors) <= NINETY * deviation[done])),
         rank=_rank_correlation(observed, predicted),
     )
 
