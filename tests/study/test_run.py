@@ -173,6 +173,7 @@ def test_the_search_avoids_where_evaluations_fail(path):
 def test_evaluations_that_hang_or_take_their_process_down_are_failures_and_the_run_goes_on(path):
     """Ten points of the design: each kind of trouble is among them, one hangs."""
     kinds = ["it exits", "it kills itself", "it raises", "it hangs", "done"]
+    others = set(SPAWN.active_children())  # joblib keeps idle workers of earlier tests for five minutes
     with Study.open(path, BOX, seed=41, config=DESIGN) as study:
         outcome = study.run(troubled, 10, workers=2, timeout=4.0)
         trials = study.trials
@@ -187,7 +188,7 @@ def test_evaluations_that_hang_or_take_their_process_down_are_failures_and_the_r
     assert all(trial.y == sphere(trial.x) for trial in trials if trial.status == "done")
     assert {kinds[int(5 * trial.x[0])] for trial in trials} == set(kinds)
     assert (outcome.evaluations, outcome.failed) == (10, sum(trial.status == "failed" for trial in trials))
-    assert not SPAWN.active_children()
+    assert set(SPAWN.active_children()) <= others
 
 
 def test_a_function_that_cannot_go_to_another_process_is_refused_before_anything_is_asked(study):
