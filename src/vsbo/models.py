@@ -80,6 +80,15 @@ def cold_due(state: State) -> bool:
     return not warm or len(state.finished) >= COLD_GROWTH * state.cold_at
 
 
+def fit_due(state: State) -> bool:
+    """Whether the active variables are fitted anew: the data have grown enough since they were, or cold starts are due.
+
+    After n evaluations one more changes hyper-parameters by about 1 / n of what is known of them, less than a
+    warm fit is accurate to; what was seen there is in the posterior all the same.
+    """
+    return cold_due(state) or len(state.finished) >= state.config.refit_growth * state.fitted_at
+
+
 def fit_tolerance(config: Config, *, warm: bool) -> float:
     """Relative decrease of the NLL at which a fit in a run ends."""
     tolerance = WARM_TOLERANCE if warm else COLD_TOLERANCE

@@ -18,6 +18,7 @@ from vsbo.data import is_new
 from vsbo.errors import NumericalError
 from vsbo.models import (
     cold_due,
+    fit_due,
     fit_form,
     full_model,
     importance_of,
@@ -150,9 +151,13 @@ def needs_strategy(state: State) -> bool:
 
 
 def fit_active(state: State, search: str) -> tuple[Event, ...]:
-    """Fit the model of this search: warm start, cold starts, and at last the previous hyper-parameters."""
+    """Fit the model of this search where that is due: warm start, cold starts, and at last the previous
+    hyper-parameters.
+    """
     began, n, plain = time.perf_counter(), len(state.finished), uses_plain_model(search, state)
     state = as_seen_by(search, state)
+    if not fit_due(state):
+        return ()
     warm = [state.theta] if state.config.warm_start and state.theta is not None else []
     cold = cold_due(state)
     try:

@@ -159,9 +159,9 @@ class State:
 
     finished: trial numbers in the order in which they came back. active: the variables that are modelled.
     selected_at, adapted_at: how many evaluations were finished at the last selection, and told to the strategy so far.
-    cold_at: how many were finished when a fit of the active variables last had cold starts.
+    fitted_at, cold_at: how many were finished when the active variables were last fitted, and with cold starts.
     theta: hyper-parameters of the last fit of the active variables; theta_full: of the last full model. theta_plain,
-    cold_plain_at: as theta and cold_at, of the plain model.
+    fitted_plain_at, cold_plain_at: as theta, fitted_at and cold_at, of the plain model.
     """
 
     space: Space
@@ -173,10 +173,12 @@ class State:
     finished: tuple[int, ...] = ()
     selected_at: int = 0
     adapted_at: int = 0
+    fitted_at: int = 0
     cold_at: int = 0
     theta: Hyperparameters | None = None
     theta_full: Hyperparameters | None = None
     theta_plain: Hyperparameters | None = None
+    fitted_plain_at: int = 0
     cold_plain_at: int = 0
     strategy: Cma | None = None
     log: tuple[Event, ...] = field(default=(), repr=False)
@@ -334,9 +336,11 @@ def _apply(state: State, event: Event) -> State:
                     strategy = cma_update(state.strategy, X, ranks)
             return replace(state, strategy=strategy, adapted_at=state.adapted_at + len(numbers))
         case Fitted(plain=True):
-            return replace(state, theta_plain=event.theta, cold_plain_at=event.cold_at or state.cold_plain_at)
+            n, cold = len(state.finished), event.cold_at or state.cold_plain_at
+            return replace(state, theta_plain=event.theta, fitted_plain_at=n, cold_plain_at=cold)
         case Fitted():
-            return replace(state, theta=event.theta, cold_at=event.cold_at or state.cold_at)
+            n, cold = len(state.finished), event.cold_at or state.cold_at
+            return replace(state, theta=event.theta, fitted_at=n, cold_at=cold)
         case Fell():
             return state
 

@@ -5,6 +5,8 @@ modes of functions that are nearly sums, and trust themselves too much on others
 are nearly alike, follows what many of them do together; and late in a run small gains lie around the best point, where
 expected improvement over the whole cube does not look. So each gets turns by its successes, drawn by
 Thompson sampling (Beta-Bernoulli, in which the past fades). Nothing is stored for it: it follows from the trials.
+While the model is of squeezed values, the plain one searches near the best point only: it is of the values as they are,
+and far from the best point a few outliers decide what it expects.
 """
 
 from dataclasses import replace
@@ -31,6 +33,8 @@ def next_search(state: State) -> SearchName:
     searches = state.config.searches
     if len(searches) == 1 or state.theta is None:
         return "model"
+    if state.theta.squeezed:  # the evidence is against values as they are, and the plain model is of those
+        searches = tuple(search for search in searches if search != "plain")
     origins, success = successes(state)
     weights = FADING ** np.arange(len(success))[::-1]
     gained = [float(weights[success & (origins == search)].sum()) for search in searches]
@@ -77,4 +81,5 @@ def as_seen_by(search: str, state: State) -> State:
     config = replace(
         state.config, kernel="squared_exponential", outputscale="one", prior="alike", main_effects=0, squeeze=False
     )
-    return replace(state, config=config, theta=state.theta_plain, cold_at=state.cold_plain_at)
+    fitted_at, cold_at = state.fitted_plain_at, state.cold_plain_at
+    return replace(state, config=config, theta=state.theta_plain, fitted_at=fitted_at, cold_at=cold_at)

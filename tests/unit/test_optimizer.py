@@ -22,6 +22,7 @@ from vsbo import (
     TrialError,
 )  # fmt: skip
 from vsbo.errors import NumericalError
+from vsbo.models import posterior_of, to_values
 from vsbo.state import Adapted, Asked, Fell, Fitted, Selected, Told
 
 #: The method in small: everything happens within a few dozen evaluations.
@@ -157,6 +158,21 @@ def test_a_warm_fit_costs_a_few_factorizations():
     warm = [event.evaluations for event in state.log if isinstance(event, Fitted) and not event.cold_at]
     assert len(warm) >= 20
     assert np.median(warm) < 12
+
+
+def test_the_model_is_fitted_anew_as_the_data_grow_and_knows_every_value_meanwhile():
+    config = Config(searches=("model",), n_raw=64, refit_growth=1.1)
+    state = drive(Optimizer(Space.box(4), seed=1, config=config), 63).state
+    told = np.cumsum([isinstance(event, Told) for event in state.log])
+    fits = [(int(n), event) for n, event in zip(told, state.log, strict=True) if isinstance(event, Fitted)]
+    at = [n for n, _ in fits]
+    assert at[:6] == [5, 6, 7, 8, 9, 10]
+    assert len(at) < 30
+    cold = {event.cold_at for _, event in fits}
+    assert all(now >= 1.1 * before or now in cold for before, now in pairwise(at))
+    assert state.fitted_at == at[-1] < 62
+    mean = posterior_of(state, state.data, state.theta).mean(state.data.X)
+    np.testing.assert_allclose(to_values(state, state.theta, mean), state.data.values, atol=0.05)
 
 
 def test_direction_is_a_sign():

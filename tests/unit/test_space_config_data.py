@@ -119,6 +119,8 @@ def test_bad_points(x, says):
         ({"kernel": "rbf"}, r"kernel must be one of \['matern52', 'squared_exponential'\]; got 'rbf'"),
         ({"acquisition": "EI"}, "acquisition must be one of"),
         ({"noise_floor": 0.0}, "noise_floor must be > 0"),
+        ({"refit_growth": 0.9}, "refit_growth must be >= 1; got 0.9"),
+        ({"refit_growth": "a"}, "refit_growth must be a number; got 'a'"),
         ({"noise_floor": 100.0}, "noise_floor must be > 0 and <= 1"),
         ({"noise_floor": "a"}, "noise_floor must be a number; got 'a'"),
         ({"beta": "a"}, "beta must be a number"),
@@ -262,11 +264,11 @@ def test_a_config_of_an_earlier_version_opens():
     assert Config.from_plain({**plain, "patience": 25}) == Config(n_raw=100)
 
 
-def test_a_search_saved_before_values_were_squeezed_goes_on_without():
+def test_a_search_saved_before_goes_on_without_squeezed_values_and_with_a_fit_at_every_point():
     for config in (Config(), Config.paper()):
         plain = config.to_plain()
-        del plain["squeeze"]
-        assert Config.from_plain(plain) == dataclasses.replace(config, squeeze=False)
+        del plain["squeeze"], plain["refit_growth"]
+        assert Config.from_plain(plain) == dataclasses.replace(config, squeeze=False, refit_growth=1.0)
 
 
 SPREAD = np.array([-900.0, -30.0, -2.0, -0.5, 0.1, 0.4, 0.45, 0.5])

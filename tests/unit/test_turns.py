@@ -1,6 +1,7 @@
 """Which search proposes the next point, and where."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -59,6 +60,15 @@ def test_all_searches_have_turns_while_nothing_is_known():
 def test_one_search_is_always_the_model():
     outcomes = [("model", 1.0), ("model", 2.0)]
     assert {next_search(searched(outcomes, Config(searches=("model",)), seed)) for seed in range(20)} == {"model"}
+
+
+def test_the_plain_search_sits_out_while_the_model_is_of_squeezed_values():
+    def drawn(squeezed, seed):
+        state = searched([("plain", 10.0 + i) for i in range(9)], seed=seed)
+        return next_search(replace(state, theta=replace(state.theta, squeezed=squeezed)))
+
+    assert Counter(drawn(False, seed) for seed in range(60))["plain"] > 40
+    assert {drawn(True, seed) for seed in range(60)} == {"model", "near"}
 
 
 def test_the_box_grows_with_success_and_shrinks_with_failure():
