@@ -83,8 +83,7 @@ def cold_due(state: State) -> bool:
 def fit_due(state: State) -> bool:
     """Whether the active variables are fitted anew: the data have grown enough since they were, or cold starts are due.
 
-    After n evaluations one more changes hyper-parameters by about 1 / n of what is known of them, less than a
-    warm fit is accurate to; what was seen there is in the posterior all the same.
+    One point more among many changes the hyper-parameters little, and the posterior knows it without a fit.
     """
     return cold_due(state) or len(state.finished) >= state.config.refit_growth * state.fitted_at
 
