@@ -50,19 +50,21 @@ class Posterior:
 
     def mean(self, Z: Array) -> Array:
         """mu (k,) at Z (k, d)."""
-        return self._mean(self._correlations(Z / self.theta.lengthscales)[0])
+        return self._mean(self._correlations(Z / self.theta.lengthscales, slopes=False)[0])
 
-    def _correlations(self, V: Array) -> tuple[Array, Array, Array | None]:
-        """k (k, n) at scaled points V (k, d), h (k, n) of its joint part, and the slopes (m, k, n) of main effects."""
+    def _correlations(self, V: Array, slopes: bool = True) -> tuple[Array, Array, Array | None]:
+        """k (k, n) at scaled points V (k, d), h (k, n) of its joint part, and the slopes (m, k, n) of main effects, if
+        they are wanted.
+        """
         k, h = evaluate(self.kernel, V, self._right)
         if not self.theta.main:
             return k, h, None
         at, share = list(self.theta.main), self.theta.mainscale / self.theta.outputscale
-        own, slopes = main_effects(self.kernel, V[:, at], self.U[:, at])
+        own, each = main_effects(self.kernel, V[:, at], self.U[:, at], slopes)
         own *= share
         k += own
-        slopes *= share
-        return k, h, slopes
+        each *= share
+        return k, h, each
 
     def _mean(self, k: Array) -> Array:
         mu: Array = k @ self.alpha
@@ -87,7 +89,7 @@ class Posterior:
         V = (Z / self.theta.lengthscales).astype(self.U.dtype, copy=False)
         mu, sigma = np.empty(len(Z)), np.empty(len(Z))
         for rows in self.batches(len(Z)):
-            k, _, _ = self._correlations(V[rows])
+            k, _, _ = self._correlations(V[rows], slopes=False)
             mu[rows], sigma[rows] = self._mean(k), self._deviation(self._half(k))
         return mu, sigma
 
@@ -141,7 +143,7 @@ class Posterior:
         n = len(self.y)
         before = self.theta.variance
         u = x / self.theta.lengthscales
-        row = self._half(self._correlations(u[None, :])[0])[:, 0]
+        row = self._half(self._correlations(u[None, :], slopes=False)[0])[:, 0]
         corner = before + self.theta.noise - float(row @ row)
         X, Y = np.vstack([self.X, x]), np.r_[self.y, y]
         if corner <= VARIANCE_FLOOR * before:  # a duplicate without noise: only the jitter ladder can help
@@ -159,7 +161,7 @@ def condition(X: Array, y: Array, theta: Hyperparameters, kernel: KernelName, me
     for rows in _batches(n, n):
         K[rows] = evaluate(kernel, U[rows], right)[0]
         if theta.main:
-            K[rows] += theta.mainscale / theta.outputscale * main_effects(kernel, main[rows], main)[0]
+            K[rows] += theta.mainscale / theta.outputscale * main_effects(kernel, main[rows], main, slopes=False)[0]
     K *= theta.outputscale
     np.fill_diagonal(K, theta.variance + theta.noise)
     L, _ = cholesky(K)
