@@ -147,7 +147,7 @@ def test_a_reopened_study_has_the_very_state_that_a_replay_gives(tmp_path):
     replayed = State.from_json(told.to_json())
     for state in (reopened, replayed):
         assert same(state.strategy, told.strategy)
-        for name in ("active", "finished", "selected_at", "adapted_at", "cold_at", "theta", "theta_full"):
+        for name in ("active", "finished", "selected_at", "adapted_at", "fitted_at", "cold_at", "theta", "theta_full"):
             assert same(getattr(state, name), getattr(told, name)), name
         assert all(map(same, state.evaluations, told.evaluations))
         assert all(map(same, state.log, told.log))
