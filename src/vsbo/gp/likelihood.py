@@ -138,7 +138,7 @@ class Likelihood:
         q, M, h = _squares.of(n)
         blas.dgemm(1.0, self._left, self._right, trans_b=1, c=q, overwrite_c=1)
         np.maximum(q, 0.0, out=q)
-        self._profile(q, M, h)
+        self._profile(q, M, h, None)
         M *= a
         M.ravel("K")[:: n + 1] = a + s
         if self._main is not None:
@@ -176,8 +176,8 @@ class Likelihood:
 
 
 class _MainEffects:
-    """b sum_(j in main) K_j in M, and what it adds to the gradient. Works on the n (n - 1) / 2 pairs of points alone,
-    in (m, pairs) arrays: an exponential a pair and variable is all its cost.
+    """b sum_(j in main) K_j in M, and what it adds to the gradient. Works on the n (n - 1) / 2 pairs of points alone, a
+    variable at a time, so that what it works on stays in the cache: an exponential a pair and variable is all its cost.
     """
 
     def __init__(self, X: Array, main: tuple[int, ...]) -> None:
@@ -186,16 +186,18 @@ class _MainEffects:
         later, earlier = np.tril_indices(n, -1)
         # Places in a Fortran-ordered (n, n) matrix, below its diagonal and above.
         self._below, self._above = earlier * n + later, later * n + earlier
-        columns = np.ascontiguousarray(X[:, self._at].T)  # a row a variable: twice as quick as the other order
-        self._squares = (columns[:, later] - columns[:, earlier]) ** 2
+        self._apart = np.array([np.abs(column[later] - column[earlier]) for column in X[:, self._at].T])
+        self._hq, (self._sum, self._k, self._q, self._r) = np.empty_like(self._apart), np.empty((4, len(later)))
 
     def add(self, M: Array, inverse_l: Array, variance: float, profile: Kernel) -> None:
         """To M (n, n), main effects of this variance in all; keeps what the gradient needs."""
         self._b = variance / len(self._at)
-        q = self._squares * (inverse_l[self._at] ** 2)[:, None]
-        k, h = np.empty_like(q), np.empty_like(q)
-        profile(q.copy(), k, h)
-        self._hq, self._sum = np.multiply(h, q, out=h), k.sum(axis=0)
+        self._sum.fill(0.0)
+        for apart, scale, hq in zip(self._apart, inverse_l[self._at], self._hq, strict=True):
+            r = np.multiply(apart, scale, out=self._r)
+            profile(np.multiply(r, r, out=self._q), self._k, hq, r)
+            self._sum += self._k
+            hq *= np.multiply(r, r, out=self._q)
         flat, added = M.ravel("K"), self._b * self._sum
         flat[self._below] += added
         flat[self._above] += added

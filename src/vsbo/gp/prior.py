@@ -24,10 +24,10 @@ class Prior:
     def negative_log_density(self, log_theta: Array) -> tuple[float, Array]:
         """Without its constant: value, gradient (d + 2,)."""
         z = (log_theta - self.center) / self.deviation
-        tailed, normal = np.split(z, [self.heavy])
+        tailed, normal = z[: self.heavy], z[self.heavy :]
         value = 0.5 * float(normal @ normal) + 0.5 * (FREEDOM + 1.0) * float(np.log1p(tailed**2 / FREEDOM).sum())
-        slope = np.r_[(FREEDOM + 1.0) * tailed / (FREEDOM + tailed**2), normal]
-        return value, slope / self.deviation
+        tailed *= (FREEDOM + 1.0) / (FREEDOM + tailed**2)
+        return value, z / self.deviation
 
 
 def prior_mode(name: PriorName, d: int) -> float:
