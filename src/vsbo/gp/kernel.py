@@ -24,7 +24,7 @@ def matern52(q: Array, k: Array, h: Array, root: Array | None) -> None:
         np.sqrt(q, out=h)  # a third of the time
     else:
         np.multiply(root, np.sqrt(5.0), out=h)
-    np.multiply(h, -1.0, out=k)  # np.negative errs on every eighth number of an array (NumPy 2.4.6)
+    np.multiply(h, -1.0, out=k)  # np.negative errs where it reads every eighth number (NumPy 2.4.6)
     np.exp(k, out=k)
     h += 1.0
     q /= 3.0

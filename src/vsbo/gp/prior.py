@@ -26,7 +26,7 @@ class Prior:
         z = (log_theta - self.center) / self.deviation
         tailed, normal = z[: self.heavy], z[self.heavy :]
         value = 0.5 * float(normal @ normal) + 0.5 * (FREEDOM + 1.0) * float(np.log1p(tailed**2 / FREEDOM).sum())
-        tailed *= (FREEDOM + 1.0) / (FREEDOM + tailed**2)
+        tailed *= (FREEDOM + 1.0) / (FREEDOM + tailed**2)  # a part of z: what is left there is the slope
         return value, z / self.deviation
 
 
