@@ -189,6 +189,8 @@ def maximize_acquisition(state: State, search: str) -> Array:
         posterior = posterior.extend(x, min(float(posterior.mean(x[None, :])[0]), float(np.mean(z))))
     rng = stream(state.seed, state.next_number, Purpose.ACQUISITION)
     leaders, weights = data.X[np.argsort(-z, kind="stable")[:5]], weights_of(state, posterior)
+    if search == "leap":
+        return acq.leaps(posterior, leaders[0])
     if search == "near":
         box = box_around(leaders[0], side_of_box(state), state.theta.lengthscales, weights)
         starts = acq.points_within(leaders[0], box, config.n_raw, rng, weights)

@@ -8,6 +8,7 @@ from scipy.stats import norm
 
 from vsbo.acquisition import (
     expected_improvement,
+    leaps,
     log_expected_improvement,
     maximize,
     over,
@@ -17,6 +18,7 @@ from vsbo.acquisition import (
     theorem_beta,
     upper_confidence_bound,
 )
+from vsbo.acquisition.leap import FAR, FEW
 from vsbo.acquisition.maximize import ascend
 from vsbo.config import Smoothness
 from vsbo.errors import InputError, NumericalError
@@ -271,3 +273,18 @@ def test_weights_say_which_variables_a_start_moves():
     moved = (local != 0.5).mean(axis=0)
     assert moved[0] == 1.0  # 20 (0.45 + 0.005) > 1
     assert moved[1:].mean() == pytest.approx(20 * (0.05 / 99 + 0.005), rel=0.05)
+
+
+@pytest.mark.parametrize("d", [2, FEW + 4])
+def test_leaps_are_one_variable_of_a_few_far_away_best_bound_first(d):
+    posterior = gp(d)
+    best = np.linspace(0.0, 1.0, d)
+    Z = leaps(posterior, best)
+    changed = Z != best
+    assert np.all(changed.sum(axis=1) == 1)
+    assert np.abs(Z - best)[changed].min() >= FAR
+    assert np.all((Z >= 0.0) & (Z <= 1.0))
+    few = set(np.argsort(posterior.theta.lengthscales)[:FEW])
+    assert set(np.flatnonzero(changed.any(axis=0))) == few
+    mu, sigma = posterior.predict(Z)
+    assert np.all(np.diff(mu + 2.5 * sigma) <= 1e-12)
