@@ -48,6 +48,9 @@ def propose(state: State) -> State:
         state = extend(state, fit_active(state, origin))  # line 11
         began = time.perf_counter()
         candidates = maximize_acquisition(state, origin)  # line 12
+        if not len(candidates):  # no leap promises enough
+            origin = "model"
+            candidates = maximize_acquisition(state, origin)
         x = complete(state, candidates)  # line 13
     except NumericalError as error:
         state = extend(state, [Fell("model", "evolution strategy alone, or chance before it begins", str(error))])
@@ -174,7 +177,7 @@ def fit_active(state: State, search: str) -> tuple[Event, ...]:
 
 
 def maximize_acquisition(state: State, search: str) -> Array:
-    """Candidates (r, p) along the active variables, best first: the local maxima of the acquisition.
+    """Candidates (r, p) along the active variables, best first: the local maxima of the acquisition, or leaps, if any.
 
     Pending points repel: each is added to the model as if it had brought what the model expects there, but no more
     than the average. (With the expected value alone, EI stays where it was largest.)

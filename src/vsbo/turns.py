@@ -8,8 +8,8 @@ Thompson sampling (Beta-Bernoulli, in which the past fades). Nothing is stored f
 While the model is of squeezed values, the plain one searches near the best point only: it is of the values as they are,
 and far from the best point a few outliers decide what it expects.
 
-Where they have failed several times in a row, the next point is a leap (acquisition/leap.py): the best point with one
-variable elsewhere. It has no turns of its own, because what it finds is rare and large.
+Where they have failed several times in a row, the next point is a leap (acquisition/leap.py), if one promises enough:
+the best point with one variable elsewhere. It has no turns of its own, because what it finds is rare and large.
 """
 
 from dataclasses import replace
@@ -30,8 +30,8 @@ NOTICED = 1e-3
 FIRST_SIDE, LEAST_SIDE, MOST_SIDE = 0.8, 0.01, 1.6
 GROWTH, SHRINKAGE = 2.0, 2.0**-0.25
 #: Every so many failures in a row there is a leap; but not before so many evaluations, when it is not yet known along
-#: which variables to leap.
-PATIENCE, FIRST_LEAP = 5, 30
+#: which variables to leap, and the other searches find more.
+PATIENCE, FIRST_LEAP = 5, 60
 
 
 def next_search(state: State) -> SearchName:

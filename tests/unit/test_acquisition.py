@@ -18,7 +18,7 @@ from vsbo.acquisition import (
     theorem_beta,
     upper_confidence_bound,
 )
-from vsbo.acquisition.leap import FAR, FEW
+from vsbo.acquisition.leap import FAR, FEW, PLACES, PROMISE
 from vsbo.acquisition.maximize import ascend
 from vsbo.config import Smoothness
 from vsbo.errors import InputError, NumericalError
@@ -278,13 +278,29 @@ def test_weights_say_which_variables_a_start_moves():
 @pytest.mark.parametrize("d", [2, FEW + 4])
 def test_leaps_are_one_variable_of_a_few_far_away_best_bound_first(d):
     posterior = gp(d)
-    best = np.linspace(0.0, 1.0, d)
+    best = posterior.X[np.argmax(posterior.y)]
+    least = np.max(posterior.y) + PROMISE * (np.max(posterior.y) - np.median(posterior.y))
+
+    def bound(Z):
+        mu, sigma = posterior.predict(Z)
+        return mu + 2.5 * sigma
+
     Z = leaps(posterior, best)
-    changed = Z != best
+    changed = best != Z
     assert np.all(changed.sum(axis=1) == 1)
     assert np.abs(Z - best)[changed].min() >= FAR
     assert np.all((Z >= 0.0) & (Z <= 1.0))
-    few = set(np.argsort(posterior.theta.lengthscales)[:FEW])
-    assert set(np.flatnonzero(changed.any(axis=0))) == few
-    mu, sigma = posterior.predict(Z)
-    assert np.all(np.diff(mu + 2.5 * sigma) <= 1e-12)
+    few = np.argsort(posterior.theta.lengthscales, kind="stable")[:FEW]
+    assert set(np.flatnonzero(changed.any(axis=0))) <= set(few)
+    assert np.all(np.diff(bound(Z)) <= 1e-12)
+    everywhere = np.array([np.where(np.arange(d) == j, t, best) for j in few for t in np.linspace(0, 1, PLACES)])
+    far = np.abs(everywhere - best).max(axis=1) >= FAR
+    assert len(Z) == np.sum(bound(everywhere[far]) >= least) > 0
+
+
+def test_no_leap_where_none_promises_enough():
+    X = np.linspace(0.0, 1.0, 40)[:, None]
+    y = -((X[:, 0] - 0.5) ** 2)
+    z = (y - y.mean()) / y.std()
+    posterior = condition(X, z, Hyperparameters(np.array([0.5]), 1.0, 1e-6), "matern52")
+    assert leaps(posterior, X[np.argmax(z)]).shape == (0, 1)

@@ -20,14 +20,22 @@ FAR = 0.25
 PLACES = 41
 #: What counts is mean + 2.5 deviations: the model of a place it has not seen is not to be believed.
 BETA = 2.5**2
+#: A leap must promise to be better than the best by this part of what that is better than the median: sooner or later
+#: every place has been tried or is hopeless, and then there are no more.
+PROMISE = 0.1
 
 
 def leaps(posterior: Posterior, best: Array) -> Array:
-    """Points (r, d), the most promising first: the best one (d,) with one of the few variables moved by FAR or more."""
+    """Points (r, d), the most promising first: the best one (d,) with one of the few variables moved by FAR or more.
+
+    Only those that promise enough; there may be none.
+    """
     few = np.argsort(posterior.theta.lengthscales, kind="stable")[:FEW]
     moved, place = (grid.ravel() for grid in np.meshgrid(few, np.linspace(0.0, 1.0, PLACES), indexing="ij"))
     far = np.abs(place - best[moved]) >= FAR
     Z = np.tile(best, (int(far.sum()), 1))
     Z[np.arange(len(Z)), moved[far]] = place[far]
     bound = upper_confidence_bound(*posterior.predict(Z), BETA)[0]
-    return Z[np.argsort(-bound, kind="stable")]
+    highest = np.max(posterior.y)
+    ordered: Array = Z[np.argsort(-bound, kind="stable")]
+    return ordered[: np.sum(bound >= highest + PROMISE * (highest - np.median(posterior.y)))]
