@@ -47,11 +47,12 @@ def propose(state: State) -> State:
     try:
         state = extend(state, fit_active(state, origin))  # line 11
         began = time.perf_counter()
-        candidates = maximize_acquisition(state, origin)  # line 12
-        if not len(candidates):  # no leap promises enough
+        x = complete(state, maximize_acquisition(state, origin))  # lines 12, 13
+        if x is None and origin == "leap":  # none promises enough, or all of them were asked for
             origin = "model"
-            candidates = maximize_acquisition(state, origin)
-        x = complete(state, candidates)  # line 13
+            x = complete(state, maximize_acquisition(state, origin))
+        if x is None:
+            raise NumericalError("every maximum of the acquisition is a point that was asked for already")
     except NumericalError as error:
         state = extend(state, [Fell("model", "evolution strategy alone, or chance before it begins", str(error))])
         x, origin = evolve(state), "evolution"
@@ -215,14 +216,14 @@ def box_around(best: Array, side: float, lengthscales: Array, weights: Array | N
 # ------------------------------------------------------------------------------ the other variables (line 13)
 
 
-def complete(state: State, candidates: Array) -> Array:
+def complete(state: State, candidates: Array) -> Array | None:
     """The first of the candidates (r, p) that makes a point (D,) nobody has asked for, with the others filled in."""
     asked = asked_for(state)
     for x_active in candidates:
         x = state.space.snap(fill(state, x_active))
         if is_new(x, asked):
             return x
-    raise NumericalError("every maximum of the acquisition is a point that was asked for already")
+    return None
 
 
 def fill(state: State, x_active: Array) -> Array:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from vsbo import Config, KnownKernel, Optimizer, Space, State
+from vsbo import Config, Integer, KnownKernel, Optimizer, Space, State
 from vsbo.acquisition.leap import FAR, FEW
 from vsbo.state import Added, Asked, Failed, Fitted, Told, extend
 from vsbo.turns import (
@@ -113,6 +113,22 @@ def test_leaps_move_one_variable_of_the_best_point_far():
             moved += 1
         optimizer.tell(trial, float(np.sum(np.sin((5 + np.arange(12)) * trial.x) / (1 + np.arange(12)))))
     assert moved > 1
+
+
+def test_where_all_leaps_were_asked_for_the_model_goes_on():
+    """Of two-valued variables there are eight leaps from a point, and the best point stays what it is."""
+    space = Space({f"x{j}": Integer(0, 1) for j in range(8)})
+    optimizer = Optimizer(space, direction="maximize", seed=0, config=Config(n_raw=64))
+    rng = np.random.default_rng(0)
+    optimizer.add(dict.fromkeys(space.names, 1), 10.0)
+    due = Counter()
+    for _ in range(110):
+        is_due = next_search(optimizer.state) == "leap"
+        trial = optimizer.ask()
+        due[trial.origin] += is_due
+        optimizer.tell(trial, float(rng.normal()))
+    assert due["model"] > 0
+    assert due["leap"] + due["model"] == due.total()
 
 
 def test_the_box_grows_with_success_and_shrinks_with_failure():
