@@ -39,7 +39,6 @@ WITHOUT = {
     "vsbo-no-turns": "turns (the model alone)",
     "vsbo-no-plain": "the plain search",
     "vsbo-no-near": "the search near the best",
-    "vsbo-no-leap": "leaps",
     "vsbo-no-main-effects": "main effects",
     "vsbo-no-squeeze": "squeezed values",
     "vsbo-free-variance": "the floor of the variance",

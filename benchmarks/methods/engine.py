@@ -23,9 +23,8 @@ CONFIGS = {
     # The default without one of its parts.
     "vsbo-no-center": vsbo.Config(center=False),
     "vsbo-no-turns": vsbo.Config(searches=("model",)),
-    "vsbo-no-plain": vsbo.Config(searches=("model", "near", "leap")),
-    "vsbo-no-near": vsbo.Config(searches=("model", "plain", "leap")),
-    "vsbo-no-leap": vsbo.Config(searches=("model", "plain", "near")),
+    "vsbo-no-plain": vsbo.Config(searches=("model", "near")),
+    "vsbo-no-near": vsbo.Config(searches=("model", "plain")),
     "vsbo-no-main-effects": vsbo.Config(main_effects=0),
     "vsbo-no-squeeze": vsbo.Config(squeeze=False),
     "vsbo-free-variance": vsbo.Config(outputscale="learned"),

@@ -22,7 +22,7 @@ SelectionName = Literal["momentum", "stepwise", "fixed"]
 ImportanceName = Literal["gradient", "kl"]
 AcquisitionName = Literal["ei", "log_ei", "ucb"]
 ComplementName = Literal["cma", "mix", "fixed"]
-SearchName = Literal["model", "plain", "near", "leap"]
+SearchName = Literal["model", "plain", "near"]
 
 
 def _number(name: str, value: Any) -> float:
@@ -174,11 +174,10 @@ class Config:
 
     weighted_starts: bool = True
     """Start points of the acquisition move variables the more often, the steeper the model is along them. Paper: no."""
-    searches: tuple[SearchName, ...] = ("model", "plain", "near", "leap")
+    searches: tuple[SearchName, ...] = ("model", "plain", "near")
     """The searches that take turns, by what each has brought lately (turns.py). "model": the acquisition of the model
     above, anywhere in the cube. "plain": that of a plain model, squared exponential with variance 1 and
-    length-scales that are nearly alike. "near": that of the plain model, in a box around the best point. "leap": the
-    best point with one variable far from where it is, once the others have failed several times in a row. "model" must
+    length-scales that are nearly alike. "near": that of the plain model, in a box around the best point. "model" must
     be among them. Paper: it alone."""
 
     # --- the other variables (section 3.3); without effect while all are modelled, as by default
@@ -228,9 +227,7 @@ class Config:
         if self.known_kernel is not None and self.selection != "fixed":
             raise InputError('known_kernel goes with selection="fixed": selection compares fitted kernels')
         if self.known_kernel is not None and "plain" in self.searches:
-            raise InputError(
-                f'known_kernel is the only model, so searches must be without "plain"; got {self.searches!r}'
-            )
+            raise InputError('known_kernel goes with searches=("model",) or ("model", "near"): it is the only model')
         if self.variables is not None and len(set(self.variables)) != len(self.variables):
             raise InputError(f"variables must differ from each other; got {self.variables!r}")
         values = self.fixed_value if isinstance(self.fixed_value, tuple) else (self.fixed_value,)

@@ -47,12 +47,8 @@ def propose(state: State) -> State:
     try:
         state = extend(state, fit_active(state, origin))  # line 11
         began = time.perf_counter()
-        x = complete(state, maximize_acquisition(state, origin))  # lines 12, 13
-        if x is None and origin == "leap":  # none promises enough, or all of them were asked for
-            origin = "model"
-            x = complete(state, maximize_acquisition(state, origin))
-        if x is None:
-            raise NumericalError("every maximum of the acquisition is a point that was asked for already")
+        candidates = maximize_acquisition(state, origin)  # line 12
+        x = complete(state, candidates)  # line 13
     except NumericalError as error:
         state = extend(state, [Fell("model", "evolution strategy alone, or chance before it begins", str(error))])
         x, origin = evolve(state), "evolution"
@@ -178,7 +174,7 @@ def fit_active(state: State, search: str) -> tuple[Event, ...]:
 
 
 def maximize_acquisition(state: State, search: str) -> Array:
-    """Candidates (r, p) along the active variables, best first: the local maxima of the acquisition, or leaps, if any.
+    """Candidates (r, p) along the active variables, best first: the local maxima of the acquisition.
 
     Pending points repel: each is added to the model as if it had brought what the model expects there, but no more
     than the average. (With the expected value alone, EI stays where it was largest.)
@@ -193,8 +189,6 @@ def maximize_acquisition(state: State, search: str) -> Array:
         posterior = posterior.extend(x, min(float(posterior.mean(x[None, :])[0]), float(np.mean(z))))
     rng = stream(state.seed, state.next_number, Purpose.ACQUISITION)
     leaders, weights = data.X[np.argsort(-z, kind="stable")[:5]], weights_of(state, posterior)
-    if search == "leap":
-        return acq.leaps(posterior, leaders[0])
     if search == "near":
         box = box_around(leaders[0], side_of_box(state), state.theta.lengthscales, weights)
         starts = acq.points_within(leaders[0], box, config.n_raw, rng, weights)
@@ -216,14 +210,14 @@ def box_around(best: Array, side: float, lengthscales: Array, weights: Array | N
 # ------------------------------------------------------------------------------ the other variables (line 13)
 
 
-def complete(state: State, candidates: Array) -> Array | None:
+def complete(state: State, candidates: Array) -> Array:
     """The first of the candidates (r, p) that makes a point (D,) nobody has asked for, with the others filled in."""
     asked = asked_for(state)
     for x_active in candidates:
         x = state.space.snap(fill(state, x_active))
         if is_new(x, asked):
             return x
-    return None
+    raise NumericalError("every maximum of the acquisition is a point that was asked for already")
 
 
 def fill(state: State, x_active: Array) -> Array:

@@ -7,9 +7,6 @@ expected improvement over the whole cube does not look. So each gets turns by it
 Thompson sampling (Beta-Bernoulli, in which the past fades). Nothing is stored for it: it follows from the trials.
 While the model is of squeezed values, the plain one searches near the best point only: it is of the values as they are,
 and far from the best point a few outliers decide what it expects.
-
-Where they have failed several times in a row, the next point is a leap (acquisition/leap.py), if one promises enough:
-the best point with one variable elsewhere. It has no turns of its own, because what it finds is rare and large.
 """
 
 from dataclasses import replace
@@ -29,9 +26,6 @@ NOTICED = 1e-3
 #: most. A success doubles it, four failures halve it: TuRBO's sides, by single steps.
 FIRST_SIDE, LEAST_SIDE, MOST_SIDE = 0.8, 0.01, 1.6
 GROWTH, SHRINKAGE = 2.0, 2.0**-0.25
-#: Every so many failures in a row there is a leap; but not before so many evaluations, when it is not yet known along
-#: which variables to leap, and the other searches find more.
-PATIENCE, FIRST_LEAP = 5, 60
 
 
 def next_search(state: State) -> SearchName:
@@ -42,10 +36,6 @@ def next_search(state: State) -> SearchName:
     if state.theta.squeezed:  # the evidence is against values as they are, and the plain model is of those
         searches = tuple(search for search in searches if search != "plain")
     origins, success = successes(state)
-    if "leap" in searches:
-        if leap_due(state, success):
-            return "leap"
-        searches = tuple(search for search in searches if search != "leap")
     weights = FADING ** np.arange(len(success))[::-1]
     gained = [float(weights[success & (origins == search)].sum()) for search in searches]
     spent = [float(weights[origins == search].sum()) for search in searches]
@@ -66,12 +56,6 @@ def successes(state: State) -> tuple[Array, Array]:
     before = np.r_[-np.inf, best[:-1]]
     proposed = np.isin(origins, state.config.searches)
     return origins[proposed], (values > before + least)[proposed]
-
-
-def leap_due(state: State, success: Array) -> bool:
-    """Whether so many points in a row have failed. Pending ones count as failed: not all of a batch are to be leaps."""
-    since = len(success) - int(np.max(np.flatnonzero(success), initial=-1)) - 1 + len(state.data.pending)
-    return len(state.finished) >= FIRST_LEAP and since > 0 and since % PATIENCE == 0
 
 
 def side_of_box(state: State) -> float:

@@ -8,7 +8,6 @@ from scipy.stats import norm
 
 from vsbo.acquisition import (
     expected_improvement,
-    leaps,
     log_expected_improvement,
     maximize,
     over,
@@ -18,7 +17,6 @@ from vsbo.acquisition import (
     theorem_beta,
     upper_confidence_bound,
 )
-from vsbo.acquisition.leap import FAR, FEW, PLACES, PROMISE
 from vsbo.acquisition.maximize import ascend
 from vsbo.config import Smoothness
 from vsbo.errors import InputError, NumericalError
@@ -273,34 +271,3 @@ def test_weights_say_which_variables_a_start_moves():
     moved = (local != 0.5).mean(axis=0)
     assert moved[0] == 1.0  # 20 (0.45 + 0.005) > 1
     assert moved[1:].mean() == pytest.approx(20 * (0.05 / 99 + 0.005), rel=0.05)
-
-
-@pytest.mark.parametrize("d", [2, FEW + 4])
-def test_leaps_are_one_variable_of_a_few_far_away_best_bound_first(d):
-    posterior = gp(d)
-    best = posterior.X[np.argmax(posterior.y)]
-    least = np.max(posterior.y) + PROMISE * (np.max(posterior.y) - np.median(posterior.y))
-
-    def bound(Z):
-        mu, sigma = posterior.predict(Z)
-        return mu + 2.5 * sigma
-
-    Z = leaps(posterior, best)
-    changed = best != Z
-    assert np.all(changed.sum(axis=1) == 1)
-    assert np.abs(Z - best)[changed].min() >= FAR
-    assert np.all((Z >= 0.0) & (Z <= 1.0))
-    few = np.argsort(posterior.theta.lengthscales, kind="stable")[:FEW]
-    assert set(np.flatnonzero(changed.any(axis=0))) <= set(few)
-    assert np.all(np.diff(bound(Z)) <= 1e-12)
-    everywhere = np.array([np.where(np.arange(d) == j, t, best) for j in few for t in np.linspace(0, 1, PLACES)])
-    far = np.abs(everywhere - best).max(axis=1) >= FAR
-    assert len(Z) == np.sum(bound(everywhere[far]) >= least) > 0
-
-
-def test_no_leap_where_none_promises_enough():
-    X = np.linspace(0.0, 1.0, 40)[:, None]
-    y = -((X[:, 0] - 0.5) ** 2)
-    z = (y - y.mean()) / y.std()
-    posterior = condition(X, z, Hyperparameters(np.array([0.5]), 1.0, 1e-6), "matern52")
-    assert leaps(posterior, X[np.argmax(z)]).shape == (0, 1)

@@ -6,22 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from vsbo import Config, Integer, KnownKernel, Optimizer, Space, State
-from vsbo.acquisition.leap import FAR, FEW
+from vsbo import Config, KnownKernel, Optimizer, Space, State
 from vsbo.state import Added, Asked, Failed, Fitted, Told, extend
-from vsbo.turns import (
-    FADING,
-    FIRST_LEAP,
-    FIRST_SIDE,
-    LEAST_SIDE,
-    MOST_SIDE,
-    PATIENCE,
-    next_search,
-    side_of_box,
-    successes,
-)
-
-TURNS = ("model", "plain", "near")  # leaps have no turns of their own
+from vsbo.turns import FADING, FIRST_SIDE, LEAST_SIDE, MOST_SIDE, next_search, side_of_box, successes
 
 
 def searched(outcomes, config=None, seed=0):
@@ -55,19 +42,19 @@ def test_turns_go_by_success_as_thompson_sampling_says():
     kinds = np.array([origin for origin, _ in outcomes])
     rng = np.random.default_rng(0)
     sampled = []
-    for search in TURNS:
+    for search in Config().searches:
         used = np.sum(FADING ** ages[kinds == search])
         won = used if search == "near" else 0.0
         sampled.append(rng.beta(1 + won, 1 + used - won, 20_000))
     expected = np.bincount(np.argmax(sampled, axis=0), minlength=3) / 20_000
-    found = np.array([drawn[search] for search in TURNS]) / 300
+    found = np.array([drawn[search] for search in Config().searches]) / 300
     np.testing.assert_allclose(found, expected, atol=0.07)
     assert drawn["near"] > 200
 
 
 def test_all_searches_have_turns_while_nothing_is_known():
     drawn = Counter(next_search(searched([], seed=seed)) for seed in range(300))
-    assert min(drawn[search] for search in TURNS) > 70
+    assert min(drawn[search] for search in Config().searches) > 70
 
 
 def test_one_search_is_always_the_model():
@@ -82,53 +69,6 @@ def test_the_plain_search_sits_out_while_the_model_is_of_squeezed_values():
 
     assert Counter(drawn(False, seed) for seed in range(60))["plain"] > 40
     assert {drawn(True, seed) for seed in range(60)} == {"model", "near"}
-
-
-def test_a_leap_follows_so_many_failures_in_a_row():
-    def leaps_after(failures, before=FIRST_LEAP, config=None, pending=0):
-        outcomes = [("model", 10.0 + i) for i in range(before)] + [("near", 0.0)] * failures
-        state = searched(outcomes, config)
-        waiting = [Asked(state.next_number + i, np.full(3, 0.1 * i), "model") for i in range(pending)]
-        return next_search(extend(state, waiting)) == "leap"
-
-    assert [failures for failures in range(1, 20) if leaps_after(failures)] == [PATIENCE, 2 * PATIENCE, 3 * PATIENCE]
-    assert not leaps_after(0)
-    assert [failures for failures in range(1, 10) if leaps_after(failures, before=5)] == []
-    assert not leaps_after(PATIENCE, config=Config(searches=TURNS))
-    # Of several points asked for at once, one in PATIENCE is a leap.
-    assert [pending for pending in range(10) if leaps_after(PATIENCE - 2, pending=pending)] == [2, 2 + PATIENCE]
-
-
-def test_leaps_move_one_variable_of_the_best_point_far():
-    optimizer = Optimizer(Space.box(12), direction="maximize", seed=0, config=Config(n_raw=64))
-    moved = 0
-    for i in range(110):
-        best = optimizer.best.x if i else None
-        trial = optimizer.ask()
-        if trial.origin == "leap":
-            change = np.abs(trial.x - best)
-            assert np.count_nonzero(change) == 1
-            assert change.max() >= FAR
-            assert np.argmax(change) in np.argsort(optimizer.state.theta.lengthscales, kind="stable")[:FEW]
-            moved += 1
-        optimizer.tell(trial, float(np.sum(np.sin((5 + np.arange(12)) * trial.x) / (1 + np.arange(12)))))
-    assert moved > 1
-
-
-def test_where_all_leaps_were_asked_for_the_model_goes_on():
-    """Of two-valued variables there are eight leaps from a point, and the best point stays what it is."""
-    space = Space({f"x{j}": Integer(0, 1) for j in range(8)})
-    optimizer = Optimizer(space, direction="maximize", seed=0, config=Config(n_raw=64))
-    rng = np.random.default_rng(0)
-    optimizer.add(dict.fromkeys(space.names, 1), 10.0)
-    due = Counter()
-    for _ in range(110):
-        is_due = next_search(optimizer.state) == "leap"
-        trial = optimizer.ask()
-        due[trial.origin] += is_due
-        optimizer.tell(trial, float(rng.normal()))
-    assert due["model"] > 0
-    assert due["leap"] + due["model"] == due.total()
 
 
 def test_the_box_grows_with_success_and_shrinks_with_failure():
@@ -163,7 +103,7 @@ def test_the_plain_model_is_plain_and_survives_a_save():
     plain = [event for event in fits if event.plain]
     origins = Counter(trial.origin for trial in optimizer.trials)
     assert len(plain) == origins["plain"] + origins["near"]
-    assert min(origins[search] for search in TURNS) > 0
+    assert min(origins[search] for search in Config().searches) > 0
     assert len(fits) == sum(origins[search] for search in Config().searches)
     assert all(event.theta.variance == 1.0 and event.theta.main == () for event in plain)
     assert optimizer.state.theta_plain is plain[-1].theta

@@ -2,10 +2,9 @@
 
 from vsbo.acquisition.confidence_bound import regret_bound, theorem_beta, upper_confidence_bound
 from vsbo.acquisition.expected_improvement import expected_improvement, log_expected_improvement
-from vsbo.acquisition.leap import leaps
 from vsbo.acquisition.maximize import LONGEST_SCALE, Acquisition, Utility, maximize, over, points_within, start_points
 
 __all__ = [
-    "LONGEST_SCALE", "Acquisition", "Utility", "expected_improvement", "leaps", "log_expected_improvement", "maximize",
-    "over", "points_within", "regret_bound", "start_points", "theorem_beta", "upper_confidence_bound",
+    "LONGEST_SCALE", "Acquisition", "Utility", "expected_improvement", "log_expected_improvement", "maximize", "over",
+    "points_within", "regret_bound", "start_points", "theorem_beta", "upper_confidence_bound",
 ]  # fmt: skip

@@ -176,13 +176,7 @@ _WHY = {
     "kept": "nothing could be learned, so the choice stayed",
 }
 #: What proposed a point, by its origin.
-ORIGINS = {
-    "model": "the model",
-    "plain": "the plain model",
-    "near": "the search near the best",
-    "leap": "leaps along one variable",
-    "design": "the design",
-}
+ORIGINS = {"model": "the model", "plain": "the plain model", "near": "the search near the best", "design": "the design"}
 
 
 def sentence_of(period: Period) -> str:
