@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from vsbo.errors import NumericalError
-from vsbo.linalg import JITTERS, cholesky, single_thread, solve_cholesky, solve_lower
+from vsbo.linalg import JITTERS, LEAF, cholesky, inverse, single_thread, solve_cholesky, solve_lower
 
 
 def spd(n, seed=0):
@@ -51,6 +51,13 @@ def test_solves():
     np.testing.assert_allclose(solve_lower(L, B), np.linalg.solve(L, B), rtol=1e-10)
     np.testing.assert_allclose(solve_lower(L, B, transposed=True), np.linalg.solve(L.T, B), rtol=1e-10)
     np.testing.assert_allclose(solve_cholesky(L, B), np.linalg.solve(K, B), rtol=1e-10)
+
+
+@pytest.mark.parametrize("n", [1, LEAF, LEAF + 1, 150, 261])
+def test_inverse(n):
+    K = spd(n)
+    L, _ = cholesky(K.copy("F"), spoil=True)  # above its diagonal there is rubbish
+    np.testing.assert_allclose(np.tril(inverse(L)), np.tril(np.linalg.inv(K)), atol=1e-12)
 
 
 def test_single_thread_holds_inside_and_only_inside():

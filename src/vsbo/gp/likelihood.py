@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import blas, lapack
+from scipy.linalg import blas
 
 from vsbo.arrays import Array, frozen
 from vsbo.config import KernelName, MeanName
-from vsbo.gp.kernel import KERNELS, Kernel
+from vsbo.gp.kernel import ALONG, KERNELS
 from vsbo.gp.prior import Prior
-from vsbo.linalg import cholesky
+from vsbo.linalg import cholesky, inverse
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,7 @@ class Likelihood:
         self._left, self._right = np.ones((n, d + 2), order="F"), np.ones((n, d + 2), order="F")
         self._U1 = np.ones((n, d + 1), order="F")
         self._y1 = np.column_stack([y, np.ones(n)]).copy(order="F")
-        self._main = _MainEffects(X, main) if main else None
+        self._main = _MainEffects(X, main, kernel) if main else None
         self.evaluations = 0
 
     def __call__(self, log_theta: Array) -> tuple[float, Array]:
@@ -137,17 +137,17 @@ class Likelihood:
         self._right[:, d + 1] = square
         q, M, h = _squares.of(n)
         blas.dgemm(1.0, self._left, self._right, trans_b=1, c=q, overwrite_c=1)
-        np.maximum(q, 0.0, out=q)
+        np.abs(q, out=q)  # what is below zero is rounding of it
         self._profile(q, M, h, None)
         M *= a
         M.ravel("K")[:: n + 1] = a + s
         if self._main is not None:
-            self._main.add(M, inverse_l, variance * share, self._profile)
+            self._main.add(M, inverse_l, variance * share)
 
         L, _ = cholesky(M, spoil=True)
         log_det = 2.0 * float(np.log(np.diagonal(L)).sum())
-        inverse, _ = lapack.dpotri(L, lower=1, overwrite_c=1)
-        solved = blas.dsymm(1.0, inverse, self._y1, lower=1)
+        W = inverse(L)
+        solved = blas.dsymm(1.0, W, self._y1, lower=1)
         m = float(solved[:, 0].sum() / solved[:, 1].sum()) if self._mean == "constant" else 0.0
         alpha = solved[:, 0] - m * solved[:, 1]
         quadratic = float(alpha @ (self._y - m))
@@ -155,13 +155,13 @@ class Likelihood:
 
         # dNLL/dt = 1/2 tr(W dM/dt) with W = M^-1 - alpha alpha'. For the variance of f and for s it needs only traces,
         # since M - s I is proportional to the former.
-        trace, square_alpha = float(np.diagonal(inverse).sum()), float(alpha @ alpha)
+        trace, square_alpha = float(np.diagonal(W).sum()), float(alpha @ alpha)
         gradient = np.empty(len(log_theta))
         gradient[d] = 0.5 * ((n - s * trace) - (quadratic - s * square_alpha))
         gradient[d + 1] = 0.5 * s * (trace - square_alpha)
         # For all length-scales at once, with S = a W * h:
         # 1/2 sum_ab S_ab (u_aj - u_bj)^2 = (S 1)' u_j^2 - u_j' S u_j. Only lower triangles are valid here: dsymm.
-        W = blas.dsyr(-1.0, alpha, a=inverse, lower=1, overwrite_a=1)
+        W = blas.dsyr(-1.0, alpha, a=W, lower=1, overwrite_a=1)
         h *= W
         SU = blas.dsymm(a, h, self._U1, lower=1)
         gradient[:d] = SU[:, d] @ (U * U) - np.einsum("ij,ij->j", SU[:, :d], U)
@@ -180,32 +180,30 @@ class _MainEffects:
     variable at a time, so that what it works on stays in the cache: an exponential a pair and variable is all its cost.
     """
 
-    def __init__(self, X: Array, main: tuple[int, ...]) -> None:
+    def __init__(self, X: Array, main: tuple[int, ...], kernel: KernelName) -> None:
         n = len(X)
-        self._at = list(main)
-        later, earlier = np.tril_indices(n, -1)
-        # Places in a Fortran-ordered (n, n) matrix, below its diagonal and above.
+        self._at, self._along = list(main), ALONG[kernel]
+        earlier, later = np.triu_indices(n, 1)
+        # Places in a Fortran-ordered (n, n) matrix, below its diagonal, where they ascend, and above.
         self._below, self._above = earlier * n + later, later * n + earlier
         self._apart = np.array([np.abs(column[later] - column[earlier]) for column in X[:, self._at].T])
-        self._hq, (self._sum, self._k, self._q, self._r) = np.empty_like(self._apart), np.empty((4, len(later)))
+        self._hq, (self._sum, *self._work) = np.empty_like(self._apart), np.empty((3, len(later)))
 
-    def add(self, M: Array, inverse_l: Array, variance: float, profile: Kernel) -> None:
+    def add(self, M: Array, inverse_l: Array, variance: float) -> None:
         """To M (n, n), main effects of this variance in all; keeps what the gradient needs."""
         self._b = variance / len(self._at)
         self._sum.fill(0.0)
         for apart, scale, hq in zip(self._apart, inverse_l[self._at], self._hq, strict=True):
-            r = np.multiply(apart, scale, out=self._r)
-            profile(np.multiply(r, r, out=self._q), self._k, hq, r)
-            self._sum += self._k
-            hq *= np.multiply(r, r, out=self._q)
-        flat, added = M.ravel("K"), self._b * self._sum
-        flat[self._below] += added
-        flat[self._above] += added
+            self._along(apart, scale, self._sum, hq, *self._work)
+        flat, (added, _) = M.ravel("K"), self._work
+        np.take(flat, self._below, out=added, mode="clip")  # twice as fast as += with places
+        added += self._b * self._sum
+        flat[self._below] = flat[self._above] = added
         flat[:: len(M) + 1] += variance
 
     def add_gradient(self, gradient: Array, W: Array, trace: float, share: float) -> None:
         """For log theta (d + 3,), with W (n, n), of which the lower triangle is valid, its trace, and the share w."""
-        d, w = len(gradient) - 3, W.ravel("K")[self._below]
+        d, w = len(gradient) - 3, W.ravel("K").take(self._below)
         own = self._b * (float(w @ self._sum) + 0.5 * len(self._at) * trace)  # along log b
         gradient[self._at] += self._b * (self._hq @ w)
         gradient[d + 2] = own - share * gradient[d]

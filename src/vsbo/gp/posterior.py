@@ -17,7 +17,7 @@ import numpy as np
 
 from vsbo.arrays import Array
 from vsbo.config import KernelName, MeanName
-from vsbo.gp.kernel import augmented, evaluate, main_effects
+from vsbo.gp.kernel import BATCH, augmented, evaluate, main_effects
 from vsbo.gp.likelihood import Hyperparameters
 from vsbo.linalg import cholesky, solve_cholesky, solve_lower
 
@@ -25,9 +25,6 @@ from vsbo.linalg import cholesky, solve_cholesky, solve_lower
 VARIANCE_FLOOR = 1e-10
 #: Noise, as a part of the variance of f, from which on single precision ranks points as double precision does.
 LEAST_NOISE_OF_SINGLE = 1e-4
-#: Numbers in a (points, n) array of one batch: below the 128 kB from which the C library takes fresh, unmapped pages
-#: for every array. At n = 200 and 512 points that halves the time.
-BATCH = 16_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,23 +45,33 @@ class Posterior:
     def _right(self) -> Array:
         return augmented(self.U)
 
+    @cached_property
+    def _main(self) -> Array:
+        return _coordinates(self.U, self.theta)
+
+    @property
+    def _share(self) -> float:
+        """Variance of a main effect over that of what all variables do together."""
+        return self.theta.mainscale / self.theta.outputscale
+
     def mean(self, Z: Array) -> Array:
         """mu (k,) at Z (k, d)."""
-        return self._mean(self._correlations(Z / self.theta.lengthscales, slopes=False)[0])
+        return self._mean(self._correlations(Z / self.theta.lengthscales))
 
-    def _correlations(self, V: Array, slopes: bool = True) -> tuple[Array, Array, Array | None]:
-        """k (k, n) at scaled points V (k, d), h (k, n) of its joint part, and the slopes (m, k, n) of main effects, if
-        they are wanted.
-        """
-        k, h = evaluate(self.kernel, V, self._right)
-        if not self.theta.main:
-            return k, h, None
-        at, share = list(self.theta.main), self.theta.mainscale / self.theta.outputscale
-        own, each = main_effects(self.kernel, V[:, at], self.U[:, at], slopes)
-        own *= share
-        k += own
-        each *= share
-        return k, h, each
+    def _correlations(self, V: Array, h: Array | None = None, own: Array | None = None) -> Array:
+        """k (k, n) at scaled points V (k, d); what `_correlations_and_slopes` has more, into h and own if given."""
+        k = evaluate(self.kernel, V, self._right, h)
+        if self.theta.main:
+            added = main_effects(self.kernel, _coordinates(V, self.theta), self._main, own)
+            added *= self._share
+            k += added
+        return k
+
+    def _correlations_and_slopes(self, V: Array) -> tuple[Array, Array, Array]:
+        """k (k, n) at scaled points V (k, d), h (k, n) of its joint part and the slopes (m, k, n) of main effects."""
+        shape = (len(V), len(self.y))
+        h, own = np.empty(shape, V.dtype), np.empty((len(self.theta.main), *shape), V.dtype)
+        return self._correlations(V, h, own), h, own
 
     def _mean(self, k: Array) -> Array:
         mu: Array = k @ self.alpha
@@ -74,14 +81,16 @@ class Posterior:
 
     def slope(self, Z: Array) -> Array:
         """Grad mu (k, d) at Z (k, d)."""
-        V = Z / self.theta.lengthscales
-        _, h, own = self._correlations(V)
-        return self._slope(self.alpha, V, h, own)
+        V = (Z / self.theta.lengthscales).astype(self.U.dtype, copy=False)
+        slope = np.empty_like(Z)
+        for rows in self.batches(len(Z)):
+            slope[rows] = self._slope(self.alpha, V[rows], *self._correlations_and_slopes(V[rows])[1:])
+        return slope
 
     def deviation_and_slope(self, Z: Array) -> tuple[Array, Array]:
         """sigma (k,) and grad mu (k, d) at Z (k, d): what Grad-IS needs."""
         V = Z / self.theta.lengthscales
-        k, h, own = self._correlations(V)
+        k, h, own = self._correlations_and_slopes(V)
         return self._deviation(self._half(k)), self._slope(self.alpha, V, h, own)
 
     def predict(self, Z: Array) -> tuple[Array, Array]:
@@ -89,12 +98,12 @@ class Posterior:
         V = (Z / self.theta.lengthscales).astype(self.U.dtype, copy=False)
         mu, sigma = np.empty(len(Z)), np.empty(len(Z))
         for rows in self.batches(len(Z)):
-            k, _, _ = self._correlations(V[rows], slopes=False)
+            k = self._correlations(V[rows])
             mu[rows], sigma[rows] = self._mean(k), self._deviation(self._half(k))
         return mu, sigma
 
     def rough(self) -> "Posterior":
-        """The same in single precision, for `predict` alone: many points are ranked in half the time.
+        """The same in single precision, for `predict` and `slope` alone: many points are ranked in half the time.
 
         Itself where the noise is too small: then single precision loses the deviation near the data.
         """
@@ -110,7 +119,7 @@ class Posterior:
     def gradients(self, Z: Array) -> tuple[Array, Array, Array, Array]:
         """mu (k,), sigma (k,), grad mu (k, d), grad sigma (k, d) at Z (k, d)."""
         V = Z / self.theta.lengthscales
-        k, h, own = self._correlations(V)
+        k, h, own = self._correlations_and_slopes(V)
         mu = self._mean(k)
         half = self._half(k)
         sigma = self._deviation(half)
@@ -129,12 +138,12 @@ class Posterior:
         sigma: Array = np.sqrt(np.maximum(variance, VARIANCE_FLOOR * before))
         return sigma
 
-    def _slope(self, w: Array, V: Array, h: Array, own: Array | None) -> Array:
+    def _slope(self, w: Array, V: Array, h: Array, own: Array) -> Array:
         """sum_i w_i a dk(z, x_i)/dz (k, d) for w (n,) or (k, n) at scaled points V (k, d): no (k, n, d) tensor."""
         weights = h * w
         drift: Array = weights @ self.U - weights.sum(axis=1)[:, None] * V
-        if own is not None:
-            drift[:, list(self.theta.main)] += np.vecdot(own, w).T
+        if self.theta.main:
+            drift[:, list(self.theta.main)] += self._share * np.vecdot(own, w).T
         drift *= self.theta.outputscale / self.theta.lengthscales
         return drift
 
@@ -143,7 +152,7 @@ class Posterior:
         n = len(self.y)
         before = self.theta.variance
         u = x / self.theta.lengthscales
-        row = self._half(self._correlations(u[None, :], slopes=False)[0])[:, 0]
+        row = self._half(self._correlations(u[None, :]))[:, 0]
         corner = before + self.theta.noise - float(row @ row)
         X, Y = np.vstack([self.X, x]), np.r_[self.y, y]
         if corner <= VARIANCE_FLOOR * before:  # a duplicate without noise: only the jitter ladder can help
@@ -157,16 +166,23 @@ class Posterior:
 def condition(X: Array, y: Array, theta: Hyperparameters, kernel: KernelName, mean: MeanName = "constant") -> Posterior:
     """The posterior for X (n, d), y (n,) under given hyper-parameters. Raises NumericalError if M is beyond repair."""
     U, n = X / theta.lengthscales, len(X)
-    K, right, main = np.empty((n, n)), augmented(U), U[:, list(theta.main)]
+    K, right, main = np.zeros((n, n)), augmented(U), _coordinates(U, theta)
     for rows in _batches(n, n):
-        K[rows] = evaluate(kernel, U[rows], right)[0]
+        lower = slice(0, rows.stop)
+        k = evaluate(kernel, U[rows], right[:, lower])
         if theta.main:
-            K[rows] += theta.mainscale / theta.outputscale * main_effects(kernel, main[rows], main, slopes=False)[0]
+            k += theta.mainscale / theta.outputscale * main_effects(kernel, main[:, rows], main[:, lower])
+        K[rows, lower] = k
     K *= theta.outputscale
     np.fill_diagonal(K, theta.variance + theta.noise)
     L, _ = cholesky(K)
     m, alpha = _weights(L, y, mean)
     return Posterior(theta=theta, kernel=kernel, mean_name=mean, X=X, y=y, U=U, L=L, alpha=alpha, m=m)
+
+
+def _coordinates(U: Array, theta: Hyperparameters) -> Array:
+    """Of scaled points U (k, d), along the variables that have main effects: (m, k)."""
+    return np.ascontiguousarray(U[:, list(theta.main)].T)
 
 
 def _batches(k: int, n: int) -> Iterator[slice]:
