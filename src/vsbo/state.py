@@ -289,6 +289,8 @@ def extend(state: State, events: Iterable[Event], known: tuple[int, Cma] | None 
     what came before need not be computed again, which takes a decomposition of a (D, D) matrix a generation.
     """
     events = tuple(events)
+    if not events:
+        return state  # with what it has worked out already
     for event in events:
         if known is not None and isinstance(event, Adapted) and state.adapted_at + len(event.numbers) <= known[0]:
             state = replace(state, strategy=known[1], adapted_at=state.adapted_at + len(event.numbers))

@@ -76,19 +76,19 @@ def _share(logit: float) -> float:
     return float(1.0 / (1.0 + np.exp(-logit)))
 
 
-class _Squares(threading.local):
-    """Three (n, n) arrays that are kept: fresh pages for them cost half an evaluation at n = 200."""
+class _Kept(threading.local):
+    """Arrays that are kept from call to call: fresh pages for them cost half an evaluation at n = 200."""
 
-    room = np.empty((3, 0))
+    room = np.empty((0, 0))
 
-    def of(self, n: int) -> list[Array]:
-        """Fortran-ordered; whatever they held."""
-        if self.room.shape[1] < n * n:
-            self.room = np.empty((3, n * n + n * n // 4))  # a search grows a point at a time
-        return [row[: n * n].reshape(n, n, order="F") for row in self.room]
+    def of(self, count: int, size: int) -> Array:
+        """(count, size), each row in one piece; whatever it held."""
+        if len(self.room) < count or self.room.shape[1] < size:
+            self.room = np.empty((count, size + size // 4))  # a search grows a point at a time
+        return self.room[:count, :size]
 
 
-_squares = _Squares()
+_squares, _pairs = _Kept(), _Kept()
 
 
 class Likelihood:
@@ -135,7 +135,7 @@ class Likelihood:
         self._left[:, :d], self._left[:, d] = U, square
         np.multiply(U, -2.0, out=self._right[:, :d])
         self._right[:, d + 1] = square
-        q, M, h = _squares.of(n)
+        q, M, h = (row.reshape(n, n, order="F") for row in _squares.of(3, n * n))
         blas.dgemm(1.0, self._left, self._right, trans_b=1, c=q, overwrite_c=1)
         np.abs(q, out=q)  # what is below zero is rounding of it
         self._profile(q, M, h, None)
@@ -186,18 +186,23 @@ class _MainEffects:
         earlier, later = np.triu_indices(n, 1)
         # Places in a Fortran-ordered (n, n) matrix, below its diagonal, where they ascend, and above.
         self._below, self._above = earlier * n + later, later * n + earlier
-        self._apart = np.array([np.abs(column[later] - column[earlier]) for column in X[:, self._at].T])
-        self._hq, (self._sum, *self._work) = np.empty_like(self._apart), np.empty((3, len(later)))
+        columns = np.ascontiguousarray(X[:, self._at].T)
+        self._apart = columns.take(later, axis=1)
+        for column, apart in zip(columns, self._apart, strict=True):
+            apart -= column.take(earlier)
+        np.abs(self._apart, out=self._apart)
 
     def add(self, M: Array, inverse_l: Array, variance: float) -> None:
         """To M (n, n), main effects of this variance in all; keeps what the gradient needs."""
-        self._b = variance / len(self._at)
+        m, pairs = self._apart.shape
+        room = _pairs.of(m + 3, pairs)
+        self._b, self._hq, (self._sum, added, work) = variance / m, room[:m], room[m:]
         self._sum.fill(0.0)
         for apart, scale, hq in zip(self._apart, inverse_l[self._at], self._hq, strict=True):
-            self._along(apart, scale, self._sum, hq, *self._work)
-        flat, (added, _) = M.ravel("K"), self._work
-        np.take(flat, self._below, out=added, mode="clip")  # twice as fast as += with places
-        added += self._b * self._sum
+            self._along(apart, scale, self._sum, hq, added, work)
+        flat = M.ravel("K")
+        np.multiply(self._sum, self._b, out=added)
+        added += flat.take(self._below)  # twice as fast as += with places
         flat[self._below] = flat[self._above] = added
         flat[:: len(M) + 1] += variance
 
