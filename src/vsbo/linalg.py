@@ -3,6 +3,7 @@
 `L` is lower triangular, Fortran-ordered, and its upper triangle holds zeros.
 """
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cache
 
@@ -21,12 +22,12 @@ JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4)
 LEAF = 64
 
 
-def cholesky(K: Array, *, spoil: bool = False) -> tuple[Array, float]:
+def cholesky(K: Array, *, again: Callable[[], Array] | None = None) -> tuple[Array, float]:
     """`L` with L L' = K + jitter I, and the jitter that was needed (0.0 nearly always).
 
     K (n, n) symmetric; only its lower triangle is read. Raises NumericalError beyond the ladder.
-    With `spoil`, K is full and Fortran-ordered, L takes its place, and what is above L's diagonal means nothing: a
-    third of the time at n = 200, which is spent on fresh pages and zeros.
+    With `again`, which makes K anew, K is Fortran-ordered, L takes its place, and what is above L's diagonal means
+    nothing: a third of the time at n = 200, which is spent on fresh pages and zeros.
     """
     diagonal = np.diagonal(K).copy()
     scale = float(np.mean(diagonal))
@@ -35,9 +36,9 @@ def cholesky(K: Array, *, spoil: bool = False) -> tuple[Array, float]:
     for fraction in JITTERS:
         jitter = fraction * scale
         if fraction:
-            upper = np.triu(K, 1) if spoil else np.tril(K, -1).T  # LAPACK has written nothing above the diagonal
-            K = np.asfortranarray(upper + upper.T + np.diag(diagonal + jitter))
-        L, info = lapack.dpotrf(K, lower=1, clean=not spoil, overwrite_a=spoil)
+            K = K.copy(order="F") if again is None else again()
+            np.fill_diagonal(K, diagonal + jitter)
+        L, info = lapack.dpotrf(K, lower=1, clean=again is None, overwrite_a=again is not None)
         if info == 0:
             return L, jitter
     raise NumericalError(f"cholesky: not positive definite even with {JITTERS[-1]:g} of its diagonal added")

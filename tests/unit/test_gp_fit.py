@@ -98,11 +98,11 @@ def test_a_failing_warm_start_is_answered_with_the_cold_ones(monkeypatch):
     X, y = sample_path(Hyperparameters(np.array([0.2, 0.6, 5.0]), 1.0, 0.01), n=30)
     calls = []
 
-    def fails_first(M, spoil):
+    def fails_first(M, again):
         calls.append(1)
         if len(calls) == 1:
             raise NumericalError("made to fail")
-        return real(M, spoil=spoil)
+        return real(M, again=again)
 
     real = likelihood_module.cholesky
     monkeypatch.setattr(likelihood_module, "cholesky", fails_first)
@@ -111,7 +111,7 @@ def test_a_failing_warm_start_is_answered_with_the_cold_ones(monkeypatch):
 
 
 def test_it_says_when_no_start_leads_anywhere(monkeypatch):
-    def fails(M, spoil):
+    def fails(M, again):
         raise NumericalError("made to fail")
 
     monkeypatch.setattr(likelihood_module, "cholesky", fails)

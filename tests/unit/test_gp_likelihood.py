@@ -7,6 +7,7 @@ from scipy.stats import multivariate_normal
 from vsbo.gp.kernel import KERNELS as PROFILES
 from vsbo.gp.likelihood import Hyperparameters, Likelihood
 from vsbo.gp.prior import prior_for
+from vsbo.linalg import cholesky
 
 KERNELS = ["matern52", "squared_exponential"]
 
@@ -113,6 +114,22 @@ def test_each_length_scale_has_its_own_derivative():
     likelihood = Likelihood(X, y, "matern52")
     log_theta = np.log([0.1, 0.5, 2.0, 30.0, 1.3, 0.05])
     np.testing.assert_allclose(likelihood(log_theta)[1], differences(likelihood, log_theta), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("main", [(), (0, 2)])
+def test_a_covariance_that_needs_jitter(main):
+    X, y = data()
+    X = np.vstack([X, X[:4] + 1e-9])  # without noise no matrix of these factorizes
+    y = np.r_[y, y[:4]]
+    log_theta = np.array([0.1, -0.9, 0.3, 0.2, -40.0, *[0.5] * bool(main)])
+    M = slow_covariance("matern52", X, Hyperparameters.from_log(log_theta, main))
+    _, jitter = cholesky(M)
+    assert jitter > 0.0
+    L = np.linalg.cholesky(M + jitter * np.eye(len(y)))
+    expected = (
+        0.5 * np.sum(np.linalg.solve(L, y) ** 2) + np.log(np.diagonal(L)).sum() + 0.5 * len(y) * np.log(2 * np.pi)
+    )
+    assert Likelihood(X, y, "matern52", "zero", main=main)(log_theta)[0] == pytest.approx(expected, rel=1e-4)
 
 
 def test_a_call_leaves_nothing_behind_for_the_next():

@@ -427,9 +427,9 @@ def test_a_warm_start_that_fails_is_answered_with_cold_ones_and_recorded(monkeyp
     optimizer = drive(Optimizer(Space.box(4), seed=0, config=PAPER), 8)
     calls, real = [], likelihood.cholesky
 
-    def fails_first(M, spoil):
+    def fails_first(M, again):
         calls.append(1)
-        return raising() if len(calls) == 1 else real(M, spoil=spoil)
+        return raising() if len(calls) == 1 else real(M, again=again)
 
     monkeypatch.setattr(likelihood, "cholesky", fails_first)
     assert optimizer.ask().origin == "model"

@@ -94,9 +94,9 @@ _squares, _pairs = _Kept(), _Kept()
 class Likelihood:
     """NLL (plus the prior's, if there is one) of X (n, d), y (n,), as a function of log theta as `to_log` has it.
 
-    Holds its workspace: three (n, d) arrays, and for each thread three (n, n) that all likelihoods share, since every
-    call fills them anew; Fortran-ordered for BLAS. At n = 200 the products and exponentials then cost about as much as
-    the factorization and the inverse themselves.
+    Holds its workspace: four (n, d) arrays, and for each thread three (n, n) that all likelihoods share, since every
+    call fills them anew; Fortran-ordered for BLAS, and of symmetric ones the lower triangle only. At n = 200 the
+    products and exponentials then cost about as much as the factorization and the inverse themselves.
     """
 
     def __init__(
@@ -115,8 +115,8 @@ class Likelihood:
         self._profile = KERNELS[kernel]
         self._mean = mean
         self._prior = prior
-        self._left, self._right = np.ones((n, d + 2), order="F"), np.ones((n, d + 2), order="F")
-        self._U1 = np.ones((n, d + 1), order="F")
+        self._U1, self._SU = np.ones((n, d + 1), order="F"), np.empty((n, d + 1), order="F")
+        self._UU = np.empty((n, d), order="F")
         self._y1 = np.column_stack([y, np.ones(n)]).copy(order="F")
         self._main = _MainEffects(X, main, kernel) if main else None
         self.evaluations = 0
@@ -131,20 +131,23 @@ class Likelihood:
 
         U = self._U1[:, :d]
         np.multiply(self._X, inverse_l, out=U)
-        square = np.einsum("ij,ij->i", U, U)
-        self._left[:, :d], self._left[:, d] = U, square
-        np.multiply(U, -2.0, out=self._right[:, :d])
-        self._right[:, d + 1] = square
-        q, M, h = (row.reshape(n, n, order="F") for row in _squares.of(3, n * n))
-        blas.dgemm(1.0, self._left, self._right, trans_b=1, c=q, overwrite_c=1)
-        np.abs(q, out=q)  # what is below zero is rounding of it
-        self._profile(q, M, h, None)
-        M *= a
-        M.ravel("K")[:: n + 1] = a + s
-        if self._main is not None:
-            self._main.add(M, inverse_l, variance * share)
+        squares: list[Array] = [row.reshape(n, n, order="F") for row in _squares.of(3, n * n)]
+        q, M, h = squares
 
-        L, _ = cholesky(M, spoil=True)
+        def covariance() -> Array:
+            """M, and h beside it: their lower triangles; |u - v|^2 = |u|^2 + |v|^2 - 2 u.v."""
+            q.fill(0.0)
+            blas.dsyrk(-2.0, U, lower=1, c=q, overwrite_c=1)
+            blas.dsyr2(-0.5, np.diagonal(q).copy(), self._y1[:, 1], lower=1, a=q, overwrite_a=1)
+            np.abs(q, out=q)  # what is below zero is rounding of it
+            self._profile(q, M, h, None)
+            np.multiply(M, a, out=M)  # not *=: M is of the function around
+            M.ravel("K")[:: n + 1] = a + s
+            if self._main is not None:
+                self._main.add(M, inverse_l, variance * share)
+            return M
+
+        L, _ = cholesky(covariance(), again=covariance)
         log_det = 2.0 * float(np.log(np.diagonal(L)).sum())
         W = inverse(L)
         solved = blas.dsymm(1.0, W, self._y1, lower=1)
@@ -160,11 +163,11 @@ class Likelihood:
         gradient[d] = 0.5 * ((n - s * trace) - (quadratic - s * square_alpha))
         gradient[d + 1] = 0.5 * s * (trace - square_alpha)
         # For all length-scales at once, with S = a W * h:
-        # 1/2 sum_ab S_ab (u_aj - u_bj)^2 = (S 1)' u_j^2 - u_j' S u_j. Only lower triangles are valid here: dsymm.
+        # 1/2 sum_ab S_ab (u_aj - u_bj)^2 = (S 1)' u_j^2 - u_j' S u_j.
         W = blas.dsyr(-1.0, alpha, a=W, lower=1, overwrite_a=1)
         h *= W
-        SU = blas.dsymm(a, h, self._U1, lower=1)
-        gradient[:d] = SU[:, d] @ (U * U) - np.einsum("ij,ij->j", SU[:, :d], U)
+        SU = blas.dsymm(a, h, self._U1, lower=1, c=self._SU, overwrite_c=1)
+        gradient[:d] = SU[:, d] @ np.multiply(U, U, out=self._UU) - np.einsum("ij,ij->j", SU[:, :d], U)
 
         if self._main is not None:
             self._main.add_gradient(gradient, W, trace - square_alpha, share)
@@ -184,8 +187,7 @@ class _MainEffects:
         n = len(X)
         self._at, self._along = list(main), ALONG[kernel]
         earlier, later = np.triu_indices(n, 1)
-        # Places in a Fortran-ordered (n, n) matrix, below its diagonal, where they ascend, and above.
-        self._below, self._above = earlier * n + later, later * n + earlier
+        self._below = earlier * n + later  # places in a Fortran-ordered (n, n) matrix
         columns = np.ascontiguousarray(X[:, self._at].T)
         self._apart = columns.take(later, axis=1)
         for column, apart in zip(columns, self._apart, strict=True):
@@ -193,7 +195,7 @@ class _MainEffects:
         np.abs(self._apart, out=self._apart)
 
     def add(self, M: Array, inverse_l: Array, variance: float) -> None:
-        """To M (n, n), main effects of this variance in all; keeps what the gradient needs."""
+        """To the lower triangle of M (n, n), main effects of this variance in all; keeps what the gradient needs."""
         m, pairs = self._apart.shape
         room = _pairs.of(m + 3, pairs)
         self._b, self._hq, (self._sum, added, work) = variance / m, room[:m], room[m:]
@@ -203,7 +205,7 @@ class _MainEffects:
         flat = M.ravel("K")
         np.multiply(self._sum, self._b, out=added)
         added += flat.take(self._below)  # twice as fast as += with places
-        flat[self._below] = flat[self._above] = added
+        flat[self._below] = added
         flat[:: len(M) + 1] += variance
 
     def add_gradient(self, gradient: Array, W: Array, trace: float, share: float) -> None:
