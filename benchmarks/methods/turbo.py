@@ -177,7 +177,7 @@ def sample(posterior: gp.Posterior, Z: Array, rng: np.random.Generator) -> Array
     theta = posterior.theta
     noise = np.sqrt(theta.noise) * rng.standard_normal(len(Z) + len(posterior.y))
     prior = prior_sample(theta, np.vstack([Z, posterior.X]), rng) + noise
-    k = evaluate(posterior.kernel, Z / theta.lengthscales, augmented(posterior.U))
+    k = evaluate(posterior.kernel, Z / theta.lengthscales, augmented(posterior.X / theta.lengthscales))
     correction = theta.outputscale * (k @ solve_cholesky(posterior.L, prior[len(Z) :]))
     drawn: Array = posterior.mean(Z) + prior[: len(Z)] - correction
     return drawn

@@ -181,7 +181,7 @@ def weights_of(state: State, posterior: gp.Posterior) -> Array | None:
     """How much each variable matters where the search has been: root mean square slopes (d,), summing to 1."""
     if not state.config.weighted_starts:
         return None
-    slopes = np.sqrt(np.mean(posterior.rough().slope(posterior.X) ** 2, axis=0))
+    slopes = np.sqrt(np.mean(posterior.slope(posterior.X) ** 2, axis=0))
     total = float(slopes.sum())
     return slopes / total if 0.0 < total < np.inf else np.full(len(slopes), 1.0 / len(slopes))
 

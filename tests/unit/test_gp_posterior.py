@@ -61,6 +61,48 @@ def test_batch_is_the_loop():
             np.testing.assert_allclose(whole[i], one[0], rtol=1e-10, atol=1e-13)
 
 
+@pytest.mark.parametrize("main", [(), (1,), (0, 1, 2)])
+@pytest.mark.parametrize("numbers", [1, 30, 100])
+def test_work_in_small_pieces_is_the_same(main, numbers, monkeypatch):
+    X, y = data()
+    Z = np.random.default_rng(4).random((9, 3))
+
+    def everything():
+        posterior = condition(X, y, theta_at(-0.5, main=main), "matern52")
+        return posterior.L, *posterior.gradients(Z), *posterior.predict(Z), posterior.slope(Z)
+
+    whole = everything()
+    for module in ("kernel", "posterior"):
+        monkeypatch.setattr(f"vsbo.gp.{module}.BATCH", numbers)
+    for one, other in zip(whole, everything(), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("main", [(), (0, 7)])
+def test_single_precision_is_good_enough_to_rank_points(main):
+    """Close to the data, where it loses most."""
+    rng = np.random.default_rng(5)
+    X = rng.random((100, 20))
+    X[50:] = X[0] + 0.02 * rng.normal(size=(50, 20))
+    theta = Hyperparameters(np.full(20, 0.8), 1.0, 1e-3, 0.1 * bool(main), main)
+    posterior = condition(X, rng.normal(size=100), theta, "matern52")
+    rough = posterior.rough()
+    assert rough.U.dtype == rough.L.dtype == np.float32
+    Z = X[40:60] + 0.01 * rng.normal(size=(20, 20))
+    (mu, sigma), (rough_mu, rough_sigma) = posterior.predict(Z), rough.predict(Z)
+    np.testing.assert_allclose(rough_sigma, sigma, rtol=2e-3)
+    np.testing.assert_allclose(rough_mu, mu, atol=1e-2)
+    exact = condition(X, posterior.y, Hyperparameters(theta.lengthscales, 1.0, 1e-6), "matern52")
+    assert exact.rough() is exact
+
+
+@pytest.mark.parametrize("main", MAINS)
+def test_no_points_have_no_values(main):
+    posterior = condition(*data(), theta_at(0.0, main=main), "matern52")
+    nowhere = np.empty((0, 3))
+    assert [len(part) for part in (posterior.mean(nowhere), *posterior.gradients(nowhere))] == [0] * 5
+
+
 @pytest.mark.parametrize("mean", ["constant", "zero"])
 @pytest.mark.parametrize("main", MAINS)
 def test_an_appended_row_is_a_refit(mean, main):

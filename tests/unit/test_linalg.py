@@ -56,8 +56,10 @@ def test_solves():
 @pytest.mark.parametrize("n", [1, LEAF, LEAF + 1, 150, 261])
 def test_inverse(n):
     K = spd(n)
-    L, _ = cholesky(K.copy("F"), again=K.copy)  # above its diagonal there is rubbish
-    np.testing.assert_allclose(np.tril(inverse(L)), np.tril(np.linalg.inv(K)), atol=1e-12)
+    L, _ = cholesky(K.copy("F"), again=pytest.fail)  # above its diagonal there is rubbish
+    inverted = inverse(L)
+    assert np.shares_memory(inverted, L)
+    np.testing.assert_allclose(np.tril(inverted), np.tril(np.linalg.inv(K)), atol=1e-12)
 
 
 def test_single_thread_holds_inside_and_only_inside():

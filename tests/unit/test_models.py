@@ -8,7 +8,16 @@ from scipy.stats import multivariate_normal
 
 from vsbo import Config, Optimizer, Space, State, gp
 from vsbo.errors import NumericalError
-from vsbo.models import SQUEEZE_FROM, SQUEEZE_PRICE, expected_gain, fit_form, model_values, posterior_of, to_values
+from vsbo.models import (
+    SQUEEZE_FROM,
+    SQUEEZE_PRICE,
+    expected_gain,
+    fit_form,
+    model_values,
+    posterior_of,
+    to_values,
+    weights_of,
+)
 from vsbo.propose import propose
 from vsbo.state import Added, Fitted, extend
 
@@ -137,3 +146,12 @@ def test_a_squeezed_search_goes_on_with_the_same_point():
     again = State.from_json(state.to_json())
     assert again.theta.squeezed == state.theta.squeezed
     np.testing.assert_array_equal(propose(again).evaluations[-1].x, propose(state).evaluations[-1].x)
+
+
+def test_weights_are_root_mean_square_slopes_where_the_search_has_been():
+    state = told(steep, 30)
+    posterior = posterior_of(state, state.data, state.theta)
+    h, steps = 1e-6, np.eye(D)
+    slopes = [(posterior.mean(posterior.X + h * e) - posterior.mean(posterior.X - h * e)) / (2 * h) for e in steps]
+    expected = np.sqrt(np.mean(np.square(slopes), axis=1))
+    np.testing.assert_allclose(weights_of(state, posterior), expected / expected.sum(), rtol=1e-5)

@@ -27,7 +27,7 @@ ROOT_5 = math.sqrt(5.0)
 def matern52(q: Array, k: Array, h: Array | None, root: Array | None) -> None:
     """k = (1 + r + r^2/3) exp(-r), h = 5/3 (1 + r) exp(-r), with r = sqrt(5 q)  (paper, appendix B)."""
     if root is None:
-        root = np.sqrt(q, out=k)  # a third of the time
+        root = np.sqrt(q, out=k)
     np.multiply(root, -ROOT_5, out=k)  # -r; np.negative errs where it reads every eighth number (NumPy 2.4.6)
     q *= 5.0 / 3.0
     if h is None:
@@ -107,7 +107,7 @@ def evaluate(kernel: KernelName, U: Array, right: Array, h: Array | None = None)
     left[:, d] = np.vecdot(U, U)
     left[:, d + 1] = 1.0
     q = left @ right
-    np.abs(q, out=q)  # what is below zero is rounding of it
+    np.maximum(q, 0.0, out=q)
     k = np.empty_like(q)
     KERNELS[kernel](q, k, h, None)
     return k
@@ -121,7 +121,7 @@ def main_effects(kernel: KernelName, V: Array, U: Array, slopes: Array | None = 
     """
     shape = (V.shape[1], U.shape[1])
     total = np.zeros(shape, V.dtype)
-    size = max(BATCH // total.size, 1)
+    size = max(BATCH // max(total.size, 1), 1)
     for first in range(0, len(U), size):
         some = slice(first, first + size)
         u, v = U[some, None, :], V[some, :, None]

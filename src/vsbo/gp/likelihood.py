@@ -42,6 +42,11 @@ class Hyperparameters:
         """Of f anywhere, before any observation: a + b |main|."""
         return self.outputscale + self.mainscale * len(self.main)
 
+    @property
+    def main_ratio(self) -> float:
+        """b / a: a main effect's variance over that of what all variables do together."""
+        return self.mainscale / self.outputscale
+
     def to_log(self) -> Array:
         """(d + 2,): log l, log of the variance of f, log s; (d + 3,) with main effects: their share w of that variance
         comes last, as log (w / (1 - w)).
@@ -79,13 +84,13 @@ def _share(logit: float) -> float:
 class _Kept(threading.local):
     """Arrays that are kept from call to call: fresh pages for them cost half an evaluation at n = 200."""
 
-    room = np.empty((0, 0))
+    room = np.empty(0)
 
     def of(self, count: int, size: int) -> Array:
-        """(count, size), each row in one piece; whatever it held."""
-        if len(self.room) < count or self.room.shape[1] < size:
-            self.room = np.empty((count, size + size // 4))  # a search grows a point at a time
-        return self.room[:count, :size]
+        """(count, size), whatever it held."""
+        if len(self.room) < count * size:
+            self.room = np.empty(count * size * 5 // 4)  # a search grows a point at a time
+        return self.room[: count * size].reshape(count, size)
 
 
 _squares, _pairs = _Kept(), _Kept()
@@ -94,9 +99,9 @@ _squares, _pairs = _Kept(), _Kept()
 class Likelihood:
     """NLL (plus the prior's, if there is one) of X (n, d), y (n,), as a function of log theta as `to_log` has it.
 
-    Holds its workspace: four (n, d) arrays, and for each thread three (n, n) that all likelihoods share, since every
-    call fills them anew; Fortran-ordered for BLAS, and of symmetric ones the lower triangle only. At n = 200 the
-    products and exponentials then cost about as much as the factorization and the inverse themselves.
+    Holds its workspace: four (n, d) arrays, and for each thread what all likelihoods share, since every call fills it
+    anew: three (n, n) arrays, Fortran-ordered for BLAS and of symmetric ones the lower triangle only, and of main
+    effects 3 numbers a pair of points and one more for each.
     """
 
     def __init__(

@@ -49,21 +49,19 @@ class Posterior:
     def _main(self) -> Array:
         return _coordinates(self.U, self.theta)
 
-    @property
-    def _share(self) -> float:
-        """Variance of a main effect over that of what all variables do together."""
-        return self.theta.mainscale / self.theta.outputscale
+    def _scaled(self, Z: Array) -> Array:
+        return _scaled(Z, self.theta).astype(self.U.dtype, copy=False)
 
     def mean(self, Z: Array) -> Array:
         """mu (k,) at Z (k, d)."""
-        return self._mean(self._correlations(Z / self.theta.lengthscales))
+        return self._mean(self._correlations(self._scaled(Z)))
 
     def _correlations(self, V: Array, h: Array | None = None, own: Array | None = None) -> Array:
         """k (k, n) at scaled points V (k, d); what `_correlations_and_slopes` has more, into h and own if given."""
         k = evaluate(self.kernel, V, self._right, h)
         if self.theta.main:
             added = main_effects(self.kernel, _coordinates(V, self.theta), self._main, own)
-            added *= self._share
+            added *= self.theta.main_ratio
             k += added
         return k
 
@@ -81,21 +79,21 @@ class Posterior:
 
     def slope(self, Z: Array) -> Array:
         """Grad mu (k, d) at Z (k, d)."""
-        V = (Z / self.theta.lengthscales).astype(self.U.dtype, copy=False)
-        slope = np.empty_like(Z)
+        V = self._scaled(Z)
+        slope = np.empty(Z.shape)
         for rows in self.batches(len(Z)):
             slope[rows] = self._slope(self.alpha, V[rows], *self._correlations_and_slopes(V[rows])[1:])
         return slope
 
     def deviation_and_slope(self, Z: Array) -> tuple[Array, Array]:
         """sigma (k,) and grad mu (k, d) at Z (k, d): what Grad-IS needs."""
-        V = Z / self.theta.lengthscales
+        V = self._scaled(Z)
         k, h, own = self._correlations_and_slopes(V)
         return self._deviation(self._half(k)), self._slope(self.alpha, V, h, own)
 
     def predict(self, Z: Array) -> tuple[Array, Array]:
         """mu (k,) and sigma (k,) at Z (k, d)."""
-        V = (Z / self.theta.lengthscales).astype(self.U.dtype, copy=False)
+        V = self._scaled(Z)
         mu, sigma = np.empty(len(Z)), np.empty(len(Z))
         for rows in self.batches(len(Z)):
             k = self._correlations(V[rows])
@@ -103,7 +101,7 @@ class Posterior:
         return mu, sigma
 
     def rough(self) -> "Posterior":
-        """The same in single precision, for `predict` and `slope` alone: many points are ranked in half the time.
+        """The same in single precision, for `predict` alone: many points are ranked in half the time.
 
         Itself where the noise is too small: then single precision loses the deviation near the data.
         """
@@ -118,7 +116,7 @@ class Posterior:
 
     def gradients(self, Z: Array) -> tuple[Array, Array, Array, Array]:
         """mu (k,), sigma (k,), grad mu (k, d), grad sigma (k, d) at Z (k, d)."""
-        V = Z / self.theta.lengthscales
+        V = self._scaled(Z)
         k, h, own = self._correlations_and_slopes(V)
         mu = self._mean(k)
         half = self._half(k)
@@ -143,7 +141,7 @@ class Posterior:
         weights = h * w
         drift: Array = weights @ self.U - weights.sum(axis=1)[:, None] * V
         if self.theta.main:
-            drift[:, list(self.theta.main)] += self._share * np.vecdot(own, w).T
+            drift[:, list(self.theta.main)] += self.theta.main_ratio * np.vecdot(own, w).T
         drift *= self.theta.outputscale / self.theta.lengthscales
         return drift
 
@@ -151,7 +149,7 @@ class Posterior:
         """With one more observation, x (d,) and y: the factor grows by a row, O(n^2)."""
         n = len(self.y)
         before = self.theta.variance
-        u = x / self.theta.lengthscales
+        u = self._scaled(x)
         row = self._half(self._correlations(u[None, :]))[:, 0]
         corner = before + self.theta.noise - float(row @ row)
         X, Y = np.vstack([self.X, x]), np.r_[self.y, y]
@@ -165,19 +163,27 @@ class Posterior:
 
 def condition(X: Array, y: Array, theta: Hyperparameters, kernel: KernelName, mean: MeanName = "constant") -> Posterior:
     """The posterior for X (n, d), y (n,) under given hyper-parameters. Raises NumericalError if M is beyond repair."""
-    U, n = X / theta.lengthscales, len(X)
+    U, n = _scaled(X, theta), len(X)
     K, right, main = np.zeros((n, n)), augmented(U), _coordinates(U, theta)
     for rows in _batches(n, n):
         lower = slice(0, rows.stop)
         k = evaluate(kernel, U[rows], right[:, lower])
         if theta.main:
-            k += theta.mainscale / theta.outputscale * main_effects(kernel, main[:, rows], main[:, lower])
+            k += theta.main_ratio * main_effects(kernel, main[:, rows], main[:, lower])
         K[rows, lower] = k
     K *= theta.outputscale
     np.fill_diagonal(K, theta.variance + theta.noise)
     L, _ = cholesky(K)
     m, alpha = _weights(L, y, mean)
     return Posterior(theta=theta, kernel=kernel, mean_name=mean, X=X, y=y, U=U, L=L, alpha=alpha, m=m)
+
+
+def _scaled(Z: Array, theta: Hyperparameters) -> Array:
+    """Z (k, d) in length-scales, from the middle of the cube: distances do not see a shift, and |u|^2 + |v|^2 - 2 u.v
+    loses less to rounding, which in single precision is much.
+    """
+    V: Array = (Z - 0.5) / theta.lengthscales
+    return V
 
 
 def _coordinates(U: Array, theta: Hyperparameters) -> Array:
