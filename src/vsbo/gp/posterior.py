@@ -182,7 +182,8 @@ def _scaled(Z: Array, theta: Hyperparameters) -> Array:
     """Z (k, d) in length-scales, from the middle of the cube: distances do not see a shift, and |u|^2 + |v|^2 - 2 u.v
     loses less to rounding, which in single precision is much.
     """
-    V: Array = (Z - 0.5) / theta.lengthscales
+    V: Array = Z / theta.lengthscales
+    V -= 0.5 / theta.lengthscales  # in place: fresh pages for many points of many variables take longer than the work
     return V
 
 
