@@ -491,7 +491,7 @@ def test_main_effects_go_to_the_shortest_length_scales_and_are_what_is_selected(
         optimizer.tell(trial, f(trial.x))
     theta = optimizer.state.theta
     assert theta.main == optimizer.selected == (1, 3, 7)
-    assert theta.variance >= 1.0
+    assert theta.variance >= 1.0 - 1e-12  # the sum of its parts, rounded
     assert 0.0 < theta.mainscale * 3 < theta.variance
 
 
