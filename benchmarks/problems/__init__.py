@@ -11,6 +11,7 @@ from benchmarks.problems.mopta import mopta08
 from benchmarks.problems.problem import Problem, permuted
 from benchmarks.problems.rover import NOISE, rover60
 from benchmarks.problems.synthetic import branin50, hartmann6_50, styblinski_tang4_50
+from benchmarks.problems.unseen import UNSEEN
 from benchmarks.problems.weighted_lasso import lasso
 
 __all__ = [
@@ -45,6 +46,7 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
     "Hartmann6-100": partial(plain_hartmann6, 100),
     "Hartmann6-1000": partial(plain_hartmann6, 1000),
     **HELD_OUT,
+    **UNSEEN,
 }
 
 

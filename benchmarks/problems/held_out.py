@@ -12,13 +12,14 @@ import numpy as np
 from benchmarks.problems.problem import Array, Problem
 
 
-def _drawn(name: str) -> np.random.Generator:
+def drawn(name: str) -> np.random.Generator:
+    """Chance that is the same for a name wherever and whenever it is asked for."""
     return np.random.default_rng(crc32(name.encode()))
 
 
-def _placed(name: str, f: Callable[[Array], Array], D: int, d: int, width: float) -> Problem:
+def placed(name: str, f: Callable[[Array], Array], D: int, d: int, width: float) -> Problem:
     """f (k, d) -> (k,), largest at 0, as a function of the first d of D variables: over `width` of its own units."""
-    optimum = _drawn(name).uniform(0.1, 0.9, D)
+    optimum = drawn(name).uniform(0.1, 0.9, D)
     return Problem(
         name,
         lambda X: f(width * (np.asarray(X)[:, :d] - optimum[:d])),
@@ -37,7 +38,7 @@ def ackley10_100() -> Problem:
         values: Array = bowl + np.exp(np.mean(np.cos(2.0 * np.pi * z), axis=1)) - 20.0 - np.e
         return values
 
-    return _placed("Ackley10-100", f, 100, 10, 20.0)
+    return placed("Ackley10-100", f, 100, 10, 20.0)
 
 
 def levy100() -> Problem:
@@ -51,7 +52,7 @@ def levy100() -> Problem:
         values: Array = -(first + middle + last)
         return values
 
-    return _placed("Levy100", f, 100, 100, 10.0)
+    return placed("Levy100", f, 100, 100, 10.0)
 
 
 def rosenbrock50() -> Problem:
@@ -62,7 +63,7 @@ def rosenbrock50() -> Problem:
         values: Array = np.sum(100.0 * (w[:, 1:] - w[:, :-1] ** 2) ** 2 + (1.0 - w[:, :-1]) ** 2, axis=1)
         return -np.log10(1.0 + values)
 
-    return _placed("Rosenbrock50", f, 50, 50, 4.0)
+    return placed("Rosenbrock50", f, 50, 50, 4.0)
 
 
 def rastrigin5_60() -> Problem:
@@ -72,26 +73,26 @@ def rastrigin5_60() -> Problem:
         values: Array = -np.sum(10.0 + z**2 - 10.0 * np.cos(2.0 * np.pi * z), axis=1)
         return values
 
-    return _placed("Rastrigin5-60", f, 60, 5, 4.0)
+    return placed("Rastrigin5-60", f, 60, 5, 4.0)
 
 
 def cosines100() -> Problem:
     """A sum over a hundred variables, the j-th with the weight 1 / j: there is no line between few and many."""
     weights = 1.0 / np.arange(1, 101)
-    return _placed("Cosines100", lambda z: np.cos(2.0 * np.pi * z) @ weights, 100, 100, 1.0)
+    return placed("Cosines100", lambda z: np.cos(2.0 * np.pi * z) @ weights, 100, 100, 1.0)
 
 
 def exp_quadratic40() -> Problem:
     """-exp of a quadratic of forty variables: values from -1 to below -1000, so that the worst hide the others."""
-    weights = _drawn("weights").lognormal(0.0, 1.0, 40)
+    weights = drawn("weights").lognormal(0.0, 1.0, 40)
     weights *= 30.0 / weights.sum()
-    return _placed("ExpQuadratic40", lambda z: -np.exp(z**2 @ weights), 40, 40, 1.0)
+    return placed("ExpQuadratic40", lambda z: -np.exp(z**2 @ weights), 40, 40, 1.0)
 
 
 def rank5_200() -> Problem:
     """-log10 of the distance, squared, along five random directions of two hundred variables; 3 at most."""
-    directions = _drawn("directions").standard_normal((200, 5)) * (4.0 / np.sqrt(200.0))
-    return _placed("Rank5-200", lambda z: -np.log10(1e-3 + np.sum((z @ directions) ** 2, axis=1)), 200, 200, 1.0)
+    directions = drawn("directions").standard_normal((200, 5)) * (4.0 / np.sqrt(200.0))
+    return placed("Rank5-200", lambda z: -np.log10(1e-3 + np.sum((z @ directions) ** 2, axis=1)), 200, 200, 1.0)
 
 
 HELD_OUT: dict[str, Callable[[], Problem]] = {

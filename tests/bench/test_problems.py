@@ -1,5 +1,6 @@
 """Every problem, plain and decorated, keeps the contract; the registry knows them by name."""
 
+import itertools
 import math
 import os
 
@@ -32,6 +33,14 @@ NAMES = (
     "Cosines100",
     "ExpQuadratic40",
     "Rank5-200",
+    "Griewank100",
+    "Schwefel20",
+    "Steps40",
+    "Cliff60",
+    "Ridges80",
+    "Chain90",
+    "Kinks50",
+    "Pairs10-2000",
 )
 DECORATORS = {
     "plain": lambda p: p,
@@ -119,7 +128,7 @@ def test_steps_from_the_argmax_lose(name):
     """It is a maximum at least among its neighbours: a coordinate or the value stored wrongly would show."""
     p = made(name)
     width = p.bounds[:, 1] - p.bounds[:, 0]
-    for size in (1e-3, 1e-2):
+    for size in (0.05, 0.1) if name == "Steps40" else (1e-3, 1e-2):  # its top is as wide as a step
         steps = size * width * np.random.default_rng(3).standard_normal((POINTS.get(name, 200), p.D))
         nearby = p.values(np.clip(p.argmax + steps, *p.bounds.T))
         assert np.all(nearby < p.best + 1e-9)
@@ -142,6 +151,13 @@ def test_steps_from_the_argmax_lose(name):
         ("Cosines100", sum(1.0 / j for j in range(1, 101))),
         ("ExpQuadratic40", -1.0),
         ("Rank5-200", 3.0),
+        ("Griewank100", 0.0),
+        ("Schwefel20", 20 * 418.9828872724),
+        ("Steps40", 0.0),
+        ("Cliff60", 0.0),
+        ("Chain90", 0.0),
+        ("Kinks50", 0.0),
+        ("Pairs10-2000", 0.0),
     ],
 )
 def test_maxima_that_are_known(name, best):
@@ -170,6 +186,39 @@ def test_held_out_functions_are_those_of_the_textbooks():
     assert -made("Rastrigin5-60").f(x[:60]) == pytest.approx(
         50 + sum(t * t - 10 * math.cos(2 * math.pi * t) for t in z)
     )
+
+
+def test_unseen_functions_term_by_term():
+    x = np.random.default_rng(4).random(2000)
+
+    def around(name, d):
+        return [float(z) for z in x[:d] - made(name).argmax[:d]]
+
+    z = [1200.0 * t for t in around("Griewank100", 100)]
+    waves = math.prod(math.cos(t / math.sqrt(j)) for j, t in enumerate(z, 1))
+    assert -made("Griewank100").f(x[:100]) == pytest.approx(1 + sum(t * t for t in z) / 4000 - waves)
+    u = [1000 * float(t) - 500 for t in x[:20]]
+    assert made("Schwefel20").f(x[:20]) == pytest.approx(sum(t * math.sin(math.sqrt(abs(t))) for t in u))
+    z = around("Steps40", 40)
+    steps = sum(int(8 * abs(t)) for t in z[:8]) + 0.1 * sum(int(4 * abs(t)) for t in z)
+    assert -made("Steps40").f(x[:40]) == pytest.approx(steps)
+    z = around("Chain90", 90)
+    ties = 2 * sum((b - a) ** 2 for a, b in itertools.pairwise(z))
+    assert -made("Chain90").f(x[:90]) == pytest.approx(sum(t * t + (1 - math.cos(8 * t)) / 2 for t in z) + ties)
+    z = [abs(t) for t in around("Kinks50", 50)]
+    assert -made("Kinks50").f(x[:50]) == pytest.approx(max(*z[:10], *(t / 5 for t in z[10:])) + 0.05 * sum(z))
+    z = around("Pairs10-2000", 10)
+    pairs = sum(a * b for a, b in zip(z[::2], z[1::2], strict=True))
+    assert -made("Pairs10-2000").f(x) == pytest.approx(sum(t * t for t in z) + pairs)
+
+
+def test_half_of_the_cube_is_beyond_the_cliff_and_the_rest_is_a_bowl():
+    p = made("Cliff60")
+    X = np.random.default_rng(4).random((500, 60))
+    values, bowl = p.values(X), -np.sum((X - p.argmax) ** 2, axis=1)
+    fallen = values < -5000
+    assert 0.1 < fallen.mean() < 0.9
+    np.testing.assert_allclose(values, bowl - 1e4 * fallen)
 
 
 @pytest.mark.parametrize("name", ["Branin50", "Hartmann6-50", "Styblinski-Tang4-50", "Hartmann6-1000"])
