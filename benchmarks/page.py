@@ -162,6 +162,7 @@ BLOCKS: dict[str, Callable[[Sequence[Run]], str]] = {
     "many": partial(comparison, "many-variables", "Lasso300"),
     "verdict": partial(all_problems, "verdict"),
     "held-out": partial(all_problems, "held-out"),
+    "unseen": partial(all_problems, "unseen"),
     "slow": against_slow,
     "ablation": ablation,
 }
