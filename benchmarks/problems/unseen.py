@@ -47,7 +47,7 @@ def schwefel20() -> Problem:
 
 
 def steps40() -> Problem:
-    """Plateaus only: eight variables of forty go down in eighths of their range, the others, a tenth as much, in
+    """Plateaus only: eight variables of forty go down in eighths of their range, and all of them, a tenth as much, in
     quarters. There is no slope anywhere.
     """
 

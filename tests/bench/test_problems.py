@@ -212,7 +212,7 @@ def test_unseen_functions_term_by_term():
     assert -made("Pairs10-2000").f(x) == pytest.approx(sum(t * t for t in z) + pairs)
 
 
-def test_half_of_the_cube_is_beyond_the_cliff_and_the_rest_is_a_bowl():
+def test_some_of_the_cube_is_beyond_the_cliff_and_the_rest_is_a_bowl():
     p = made("Cliff60")
     X = np.random.default_rng(4).random((500, 60))
     values, bowl = p.values(X), -np.sum((X - p.argmax) ** 2, axis=1)
