@@ -43,6 +43,7 @@ WITHOUT = {
     "vsbo-no-squeeze": "squeezed values",
     "vsbo-free-variance": "the floor of the variance",
     "vsbo-high-floor": "the low noise floor (1e-4 instead)",
+    "vsbo-no-thrift": "thrift",
     "vsbo-even-starts": "starts by weight",
     "vsbo-every-fit": "waiting with fits (one at every point)",
 }

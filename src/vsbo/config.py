@@ -172,6 +172,10 @@ class Config:
     n_restarts: int = 8
     """The best of them that are polished, besides the incumbent. >= 1. With a few variables 4 find as much."""
 
+    thrift: float = 0.1
+    """With acquisition="log_ei": nats of it (0.1: a tenth of EI) that a proposal of the model may lose so that those
+    variables whose move is worth little stay where the best point has them. >= 0. Where all variables move at once,
+    those that matter little drift, and nobody learns which one it was. Paper: 0."""
     weighted_starts: bool = True
     """Start points of the acquisition move variables the more often, the steeper the model is along them. Paper: no."""
     searches: tuple[SearchName, ...] = ("model", "plain", "near")
@@ -201,7 +205,7 @@ class Config:
             if value < least:
                 raise InputError(f"{name} must be a whole number >= {least}; got {value!r}")
             object.__setattr__(self, name, value)
-        for name in ("refit_growth", "noise_floor", "cma_sigma", "mix_probability"):
+        for name in ("refit_growth", "noise_floor", "thrift", "cma_sigma", "mix_probability"):
             object.__setattr__(self, name, _number(name, getattr(self, name)))
         object.__setattr__(self, "searches", _several("searches", self.searches))
         names = get_args(SearchName)
@@ -216,6 +220,8 @@ class Config:
             raise InputError(f"noise_floor must be > 0 and <= 1, the variance of y; got {self.noise_floor!r}")
         if not self.refit_growth >= 1:
             raise InputError(f"refit_growth must be >= 1; got {self.refit_growth!r}")
+        if not self.thrift >= 0:
+            raise InputError(f"thrift must be >= 0; got {self.thrift!r}")
         if not self.cma_sigma > 0:
             raise InputError(f"cma_sigma must be > 0; got {self.cma_sigma!r}")
         if not 0 <= self.mix_probability <= 1:
@@ -249,8 +255,8 @@ class Config:
         """The published method: the text, and where it is silent docs/differences.md."""
         published = cls(
             center=False, acquisition="ei", prior="none", outputscale="learned", main_effects=0, squeeze=False,
-            noise_floor=1e-4, refit_growth=1.0, selection="momentum", n_restarts=4, weighted_starts=False,
-            searches=("model",),
+            noise_floor=1e-4, refit_growth=1.0, selection="momentum", n_restarts=4, thrift=0.0,
+            weighted_starts=False, searches=("model",),
         )  # fmt: skip
         return replace(published, **changes)
 
@@ -258,7 +264,8 @@ class Config:
     def vanilla(cls, **changes: Any) -> "Config":
         """Plain Bayesian optimization: all variables alike in one product kernel."""
         plain = cls(
-            center=False, main_effects=0, squeeze=False, refit_growth=1.0, weighted_starts=False, searches=("model",),
+            center=False, main_effects=0, squeeze=False, refit_growth=1.0, thrift=0.0, weighted_starts=False,
+            searches=("model",),
         )  # fmt: skip
         return replace(plain, **changes)
 
@@ -271,7 +278,7 @@ class Config:
         known = cls(
             n_initial=1, center=False, mean="zero", standardize=False, prior="none", known_kernel=known_kernel,
             main_effects=0, squeeze=False, selection="fixed", acquisition="ucb", complement="fixed", n_restarts=4,
-            weighted_starts=False, searches=("model",),
+            thrift=0.0, weighted_starts=False, searches=("model",),
         )  # fmt: skip
         return replace(known, **changes)
 
@@ -304,7 +311,7 @@ class Config:
 #: Settings of earlier versions. What was saved with them opens all the same, and goes on with the settings of today.
 _RETIRED = ("patience",)
 #: Settings that earlier versions did not have, as those searched.
-_LATER = {"squeeze": False, "refit_growth": 1.0}
+_LATER = {"squeeze": False, "refit_growth": 1.0, "thrift": 0.0}
 
 _CHOICES = {
     "kernel": KernelName,

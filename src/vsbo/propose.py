@@ -179,7 +179,7 @@ def maximize_acquisition(state: State, search: str) -> Array:
     Pending points repel: each is added to the model as if it had brought what the model expects there, but no more
     than the average. (With the expected value alone, EI stays where it was largest.)
     """
-    state = as_seen_by(search, state)
+    side, state = side_of_box(state), as_seen_by(search, state)
     if state.theta is None:
         raise NumericalError("there is no model of the active variables")
     data, config = state.data.columns(state.active), state.config
@@ -190,12 +190,15 @@ def maximize_acquisition(state: State, search: str) -> Array:
     rng = stream(state.seed, state.next_number, Purpose.ACQUISITION)
     leaders, weights = data.X[np.argsort(-z, kind="stable")[:5]], weights_of(state, posterior)
     if search == "near":
-        box = box_around(leaders[0], side_of_box(state), state.theta.lengthscales, weights)
+        box = box_around(leaders[0], side, state.theta.lengthscales, weights)
         starts = acq.points_within(leaders[0], box, config.n_raw, rng, weights)
     else:
         box, starts = None, acq.start_points(leaders, config.n_raw, rng, weights)
     acquisition = acq.over(posterior, utility_of(state, float(np.max(z))))
-    return acq.maximize(acquisition, starts, leaders[:1], config.n_restarts, state.theta.lengthscales, box)
+    found = acq.maximize(acquisition, starts, leaders[:1], config.n_restarts, state.theta.lengthscales, box)
+    if search != "model" or config.thrift == 0.0 or config.acquisition != "log_ei":
+        return found
+    return np.vstack([acq.thrifty(acquisition, found[0], leaders[0], config.thrift), found])
 
 
 def box_around(best: Array, side: float, lengthscales: Array, weights: Array | None) -> tuple[Array, Array]:

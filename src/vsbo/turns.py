@@ -25,6 +25,9 @@ NOTICED = 1e-3
 #: The box around the best point, on average over the variables that matter: its side at first, at the least and at the
 #: most. A success doubles it, four failures halve it: TuRBO's sides, by single steps.
 FIRST_SIDE, LEAST_SIDE, MOST_SIDE = 0.8, 0.01, 1.6
+#: Its side at first while the model is of squeezed values: the plain one is of the values as they are, and outliers
+#: mislead it in all but a small box. 0.2 and 0.05 bring as much.
+FIRST_SIDE_SQUEEZED = 0.1
 GROWTH, SHRINKAGE = 2.0, 2.0**-0.25
 
 
@@ -59,9 +62,10 @@ def successes(state: State) -> tuple[Array, Array]:
 
 
 def side_of_box(state: State) -> float:
-    """The average side of the box around the best point, after what was found in it so far."""
+    """The average side of the box around the best point, after what was found near it so far."""
     origins, success = successes(state)
-    side = FIRST_SIDE
+    squeezed = state.theta is not None and state.theta.squeezed
+    side = FIRST_SIDE_SQUEEZED if squeezed else FIRST_SIDE
     for found in success[origins == "near"]:
         side = min(side * GROWTH, MOST_SIDE) if found else max(side * SHRINKAGE, LEAST_SIDE)
     return side

@@ -15,6 +15,7 @@ from vsbo.acquisition import (
     regret_bound,
     start_points,
     theorem_beta,
+    thrifty,
     upper_confidence_bound,
 )
 from vsbo.acquisition.maximize import ascend
@@ -271,3 +272,53 @@ def test_weights_say_which_variables_a_start_moves():
     moved = (local != 0.5).mean(axis=0)
     assert moved[0] == 1.0  # 20 (0.45 + 0.005) > 1
     assert moved[1:].mean() == pytest.approx(20 * (0.05 / 99 + 0.005), rel=0.05)
+
+
+def bowl(weights, top):
+    """-sum_j weights_j (x_j - top_j)^2: every variable loses by itself what it loses beside the others."""
+
+    def acquisition(Z, with_gradient):
+        return -((Z - top) ** 2) @ weights, -2.0 * weights * (Z - top)
+
+    return acquisition
+
+
+@pytest.mark.parametrize("price", [0.0, 0.01, 0.1, 1.0, 10.0])
+def test_what_is_worth_little_stays_where_the_best_point_has_it(price):
+    rng = np.random.default_rng(3)
+    weights = np.r_[np.zeros(20), 10.0 ** rng.uniform(-4, 1, 30)]
+    x, center = rng.random(50), rng.random(50)
+    center[7] = x[7]
+    acquisition = bowl(weights, x)
+    found = thrifty(acquisition, x, center, price)
+    losses = weights * (center - x) ** 2
+    # The oracle: one variable after the other, the cheapest first, while the price is not exceeded.
+    order = np.argsort(losses, kind="stable")
+    back = order[np.cumsum(losses[order]) <= price * (1 + 1e-9)][:49]
+    np.testing.assert_array_equal(np.flatnonzero(found == center), np.sort(back))
+    assert ((found == center) | (found == x)).all()
+    assert (found == center)[:20].all()
+    assert acquisition(found[None], True)[0][0] >= -price * (1 + 1e-9)
+    assert (found != center).any()
+
+
+def test_thrift_of_a_model_costs_no_more_than_its_price():
+    posterior = gp(12)
+    acquisition, best = log_ei_of(posterior), posterior.X[np.argmax(posterior.y)]
+    starts = start_points(best[None], 200, np.random.default_rng(0))
+    x = maximize(acquisition, starts, best[None], 6, posterior.theta.lengthscales)[0]
+    moved = []
+    for price in (0.0, 0.03, 0.3, 3.0):
+        found = thrifty(acquisition, x, best, price)
+        lost = (acquisition(x[None], True)[0] - acquisition(found[None], True)[0])[0]
+        assert lost <= price
+        moved.append(int((found != best).sum()))
+    assert moved == sorted(moved, reverse=True)
+    assert moved[-1] < moved[0]
+
+
+def test_thrift_leaves_alone_what_moves_one_variable_or_none():
+    acquisition = bowl(np.ones(3), np.ones(3))
+    center = np.zeros(3)
+    for x in (np.zeros(3), np.array([0.0, 1.0, 0.0])):
+        np.testing.assert_array_equal(thrifty(acquisition, x, center, 10.0), x)

@@ -512,3 +512,19 @@ def test_the_middle_of_the_ranges_is_tried_before_the_first_model():
     mixed = Optimizer(Space({"n": Integer(1, 64, log=True), "c": Choice(("a", "b", "c")), "x": Real(0, 1)}), seed=0)
     assert mixed.ask().params == {"n": 6, "c": "b", "x": 0.5}
     assert not np.array_equal(Optimizer(Space.box(4), seed=0, config=Config.paper()).ask().x, np.full(4, 0.5))
+
+
+def test_a_proposal_of_the_model_leaves_variables_that_do_not_matter_where_the_best_point_has_them():
+    def moved(config):
+        optimizer, counts = Optimizer(Space.box(30), direction="maximize", seed=1, config=config), []
+        for _ in range(40):
+            trial, state = optimizer.ask(), optimizer.state
+            if state.evaluations[-1].origin == "model":
+                counts.append(int((trial.x != state.data.incumbent).sum()))
+            optimizer.tell(trial, f(trial.x))
+        return np.median(counts)
+
+    one = {**SMALL, "searches": ("model",)}
+    assert moved(Config(**one)) < 15
+    assert moved(Config(**one, thrift=0.0)) > 20
+    assert moved(Config(**one, acquisition="ei")) > 20  # a price in nats is one of its logarithm

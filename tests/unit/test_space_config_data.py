@@ -120,6 +120,8 @@ def test_bad_points(x, says):
         ({"acquisition": "EI"}, "acquisition must be one of"),
         ({"noise_floor": 0.0}, "noise_floor must be > 0"),
         ({"refit_growth": 0.9}, "refit_growth must be >= 1; got 0.9"),
+        ({"thrift": -0.1}, "thrift must be >= 0; got -0.1"),
+        ({"thrift": float("inf")}, "thrift must be a finite number; got inf"),
         ({"refit_growth": "a"}, "refit_growth must be a number; got 'a'"),
         ({"noise_floor": 100.0}, "noise_floor must be > 0 and <= 1"),
         ({"noise_floor": "a"}, "noise_floor must be a number; got 'a'"),
@@ -264,11 +266,12 @@ def test_a_config_of_an_earlier_version_opens():
     assert Config.from_plain({**plain, "patience": 25}) == Config(n_raw=100)
 
 
-def test_a_search_saved_before_goes_on_without_squeezed_values_and_with_a_fit_at_every_point():
+def test_a_search_saved_before_there_was_a_setting_goes_on_without_it():
     for config in (Config(), Config.paper()):
         plain = config.to_plain()
-        del plain["squeeze"], plain["refit_growth"]
-        assert Config.from_plain(plain) == dataclasses.replace(config, squeeze=False, refit_growth=1.0)
+        del plain["squeeze"], plain["refit_growth"], plain["thrift"]
+        before = dataclasses.replace(config, squeeze=False, refit_growth=1.0, thrift=0.0)
+        assert Config.from_plain(plain) == before
 
 
 SPREAD = np.array([-900.0, -30.0, -2.0, -0.5, 0.1, 0.4, 0.45, 0.5])

@@ -8,7 +8,16 @@ import pytest
 
 from vsbo import Config, KnownKernel, Optimizer, Space, State
 from vsbo.state import Added, Asked, Failed, Fitted, Told, extend
-from vsbo.turns import FADING, FIRST_SIDE, LEAST_SIDE, MOST_SIDE, next_search, side_of_box, successes
+from vsbo.turns import (
+    FADING,
+    FIRST_SIDE,
+    FIRST_SIDE_SQUEEZED,
+    LEAST_SIDE,
+    MOST_SIDE,
+    next_search,
+    side_of_box,
+    successes,
+)
 
 
 def searched(outcomes, config=None, seed=0):
@@ -77,6 +86,13 @@ def test_the_box_grows_with_success_and_shrinks_with_failure():
     assert side_of_box(searched([("near", 0.0)] * 4 + [("near", 10.0)])) == pytest.approx(FIRST_SIDE)
     assert side_of_box(searched([("near", None)] * 200)) == LEAST_SIDE
     assert side_of_box(searched([("near", 10.0 + i) for i in range(9)])) == MOST_SIDE
+
+
+def test_the_box_is_small_at_first_while_the_model_is_of_squeezed_values():
+    for outcomes, factor in (([], 1.0), ([("near", 0.0)] * 4, 0.5), ([("near", 10.0)], 2.0)):
+        state = searched(outcomes)
+        state = replace(state, theta=replace(state.theta, squeezed=True))
+        assert side_of_box(state) == pytest.approx(factor * FIRST_SIDE_SQUEEZED)
 
 
 def test_points_near_the_best_are_near_it_when_nothing_is_found():

@@ -2,9 +2,18 @@
 
 from vsbo.acquisition.confidence_bound import regret_bound, theorem_beta, upper_confidence_bound
 from vsbo.acquisition.expected_improvement import expected_improvement, log_expected_improvement
-from vsbo.acquisition.maximize import LONGEST_SCALE, Acquisition, Utility, maximize, over, points_within, start_points
+from vsbo.acquisition.maximize import (
+    LONGEST_SCALE,
+    Acquisition,
+    Utility,
+    maximize,
+    over,
+    points_within,
+    start_points,
+    thrifty,
+)
 
 __all__ = [
     "LONGEST_SCALE", "Acquisition", "Utility", "expected_improvement", "log_expected_improvement", "maximize", "over",
-    "points_within", "regret_bound", "start_points", "theorem_beta", "upper_confidence_bound",
+    "points_within", "regret_bound", "start_points", "theorem_beta", "thrifty", "upper_confidence_bound",
 ]  # fmt: skip

@@ -108,6 +108,33 @@ def maximize(
     return np.vstack([Z[np.argsort(-values, kind="stable")], starts[ordered]])
 
 
+def thrifty(acquisition: Acquisition, x: Array, center: Array, price: float) -> Array:
+    """x (d,) with as many variables as possible back where the center (d,) has them: those first that lose least by
+    themselves, as long as the acquisition loses no more than `price` by all of them together.
+    """
+    moved = np.flatnonzero(x != center)
+    if len(moved) < 2:
+        return x
+    alone = np.tile(x, (len(moved), 1))
+    alone[np.arange(len(moved)), moved] = center[moved]
+    order = moved[np.argsort(-_finite(acquisition(alone, False)[0]), kind="stable")]
+
+    def back(count: int) -> Array:
+        z = x.copy()
+        z[order[:count]] = center[order[:count]]
+        return z
+
+    least = float(acquisition(x[None], True)[0][0]) - price
+    kept, most = 0, len(order) - 1  # the center itself is old news
+    while kept < most:
+        count = (kept + most + 1) // 2
+        if acquisition(back(count)[None], True)[0][0] >= least:
+            kept = count
+        else:
+            most = count - 1
+    return back(kept)
+
+
 def ascend(
     acquisition: Acquisition, Z: Array, scales: Array | None = None, box: tuple[Array, Array] | None = None
 ) -> tuple[Array, Array]:
