@@ -40,6 +40,7 @@ FAMILIES: dict[str, Family] = {
             "vsbo-no-main-effects",
             "vsbo-free-variance",
             "vsbo-high-floor",
+            "vsbo-no-thrift",
             "vsbo-even-starts",
             "vsbo-no-center",
             "vsbo-no-squeeze",
