@@ -31,8 +31,8 @@ FAMILIES: dict[str, Family] = {
     "evolution": Family("#E6B800", ("cma",)),
     "packages": Family("#994455", ("optuna-tpe", "optuna-gp", "smac", "hebo", "dragonfly", "dragonfly-ml")),
     "no model": Family("#9A9A9A", ("random", "sobol")),
-    "the default with other turns or fits": Family(
-        "#282850", ("vsbo-no-turns", "vsbo-no-plain", "vsbo-no-near", "vsbo-every-fit")
+    "the default with other turns, steps or fits": Family(
+        "#282850", ("vsbo-no-turns", "vsbo-no-plain", "vsbo-no-near", "vsbo-every-fit", "vsbo-no-thrift")
     ),
     "the default without a part": Family(
         "#7878F0",
@@ -40,7 +40,6 @@ FAMILIES: dict[str, Family] = {
             "vsbo-no-main-effects",
             "vsbo-free-variance",
             "vsbo-high-floor",
-            "vsbo-no-thrift",
             "vsbo-even-starts",
             "vsbo-no-center",
             "vsbo-no-squeeze",
@@ -48,7 +47,10 @@ FAMILIES: dict[str, Family] = {
     ),
 }
 #: Of the ablation: compared with the default in a table, and not drawn among all others.
-ABLATION = (*FAMILIES["the default with other turns or fits"].methods, *FAMILIES["the default without a part"].methods)
+ABLATION = (
+    *FAMILIES["the default with other turns, steps or fits"].methods,
+    *FAMILIES["the default without a part"].methods,
+)
 #: Methods from elsewhere (module:attribute) share the last colour that is left.
 OTHER = "#5C5C5C"
 

@@ -20,7 +20,7 @@ SMALL = vsbo.Config(n_initial=6, select_every=8)
 
 
 def loss(params):
-    if params["w0"] > 0.95:
+    if params["w0"] > 0.8:
         raise ValueError("diverged <b>badly</b>")
     level = {"relu": 1.0, "gelu": 0.0, "tanh": 2.0}[params["activation"]]
     return (

@@ -166,7 +166,7 @@ def test_many_fits_share_a_column(study, monkeypatch):
 
 
 def test_fits_after_the_same_evaluations_share_a_column(tmp_path):
-    config = vsbo.Config(n_initial=4, n_raw=32, n_restarts=1, main_effects=2, refit_growth=1.0)
+    config = vsbo.Config(n_initial=4, n_raw=32, n_restarts=1, main_effects=2, refit_growth=1.0, searches=("model",))
     with vsbo.Study.open(tmp_path / "study.db", [(0, 1)] * 5, seed=0, config=config) as study:
         for _ in range(4):  # three workers
             for trial in [study.ask() for _ in range(3)]:

@@ -246,8 +246,11 @@ def _predictions(state: State, sign: float) -> Predictions | None:
 
 
 def _rank_correlation(a: Array, b: Array) -> float:
-    """Spearman's."""
-    ranks = [np.argsort(np.argsort(one, kind="stable"), kind="stable") for one in (a, b)]
+    """Spearman's; equal values share the average of their ranks."""
+    if np.ptp(a) == 0.0 or np.ptp(b) == 0.0:
+        return 0.0
+    ordered = [(one, np.sort(one)) for one in (a, b)]
+    ranks = [np.searchsorted(s, one, "left") + np.searchsorted(s, one, "right") for one, s in ordered]
     return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
 
 

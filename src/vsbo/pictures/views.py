@@ -377,7 +377,7 @@ class Parallel:
 
 def parallel(state: State, importance: Importance, best: int, top: int) -> Parallel:
     """The `best` trials along the `top` most important variables."""
-    done = sorted(done_of(state), key=lambda one: one.y)[-best:]
+    done = sorted(done_of(state), key=lambda one: (one.y, -one.number))[-best:]  # of equals, the first is the best
     chosen = [one.index for one in importance.ranked[:top]]
     return Parallel(
         tuple(axis_of(state, j) for j in chosen),
