@@ -174,8 +174,8 @@ class Config:
 
     thrift: float = 0.1
     """With acquisition="log_ei": nats of it (0.1: a tenth of EI) that a proposal of the model may lose so that those
-    variables whose move is worth little stay where the best point has them. >= 0. Where all variables move at once,
-    those that matter little drift, and nobody learns which one it was. Paper: 0."""
+    variables whose move is worth little stay where the best point has them. >= 0. 1 looked worse,
+    and so did thrift in the other searches (docs/experiments.md, 125 to 128). Paper: 0."""
     weighted_starts: bool = True
     """Start points of the acquisition move variables the more often, the steeper the model is along them. Paper: no."""
     searches: tuple[SearchName, ...] = ("model", "plain", "near")

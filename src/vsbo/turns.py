@@ -25,8 +25,8 @@ NOTICED = 1e-3
 #: The box around the best point, on average over the variables that matter: its side at first, at the least and at the
 #: most. A success doubles it, four failures halve it: TuRBO's sides, by single steps.
 FIRST_SIDE, LEAST_SIDE, MOST_SIDE = 0.8, 0.01, 1.6
-#: Its side at first while the model is of squeezed values: the plain one is of the values as they are, and outliers
-#: mislead it in all but a small box. 0.2 and 0.05 bring as much.
+#: Its side at first while the model is of squeezed values. The plain one is of the values as they are, in which a few
+#: outliers decide; that this is why a small box is better there is a guess. 0.2 and 0.05 bring as much.
 FIRST_SIDE_SQUEEZED = 0.1
 GROWTH, SHRINKAGE = 2.0, 2.0**-0.25
 
