@@ -83,7 +83,8 @@ def modelled(y, values, squeezed):
         return one if one >= middle else middle - width * np.log(1 + (middle - one) / width)
 
     u = [standard(value, values) for value in values]
-    middle, width = np.median(u), np.max(u) - np.median(u)
+    middle = np.quantile(u, 0.75)
+    width = np.max(u) - middle
     if not squeezed:
         return standard(y, values)
     return standard(squeeze(standard(y, values)), [squeeze(one) for one in u])
