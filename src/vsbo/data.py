@@ -12,9 +12,6 @@ from vsbo.arrays import Array
 
 #: Values that spread less than this part of their size differ by rounding only: they count as constant.
 CONSTANT = 16 * np.finfo(np.float64).eps
-#: The part of the values that `squeeze` draws together: all but the best quarter. With half of them (the median)
-#: Lasso300 was behind at 50, 100 and 200 evaluations, with nine tenths ExpQuadratic40 was (docs/experiments.md, 133).
-KNEE = 0.75
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +71,7 @@ def standardize(y: Array) -> Array:
 
 
 def squeeze(u: Array) -> tuple[Array, float]:
-    """v (n,): u (n,) with what lies below its quantile m (KNEE) drawn together, and the sum of log dv/du.
+    """v (n,): u (n,) with what lies below its median m drawn together, and the sum of log dv/du.
 
     v = m - w log(1 + (m - u) / w) below m, w = max u - m; above m, v = u. A few values far below all others then no
     longer decide what counts as a difference, and yet every value keeps its rank.
@@ -100,7 +97,7 @@ def stretch(v: Array, u: Array) -> Array:
 
 
 def _knee(u: Array) -> tuple[float, float]:
-    middle = float(np.quantile(u, KNEE))
+    middle = float(np.median(u))
     return middle, float(np.max(u)) - middle
 
 

@@ -83,8 +83,7 @@ def modelled(y, values, squeezed):
         return one if one >= middle else middle - width * np.log(1 + (middle - one) / width)
 
     u = [standard(value, values) for value in values]
-    middle = np.quantile(u, 0.75)
-    width = np.max(u) - middle
+    middle, width = np.median(u), np.max(u) - np.median(u)
     if not squeezed:
         return standard(y, values)
     return standard(squeeze(standard(y, values)), [squeeze(one) for one in u])

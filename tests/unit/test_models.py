@@ -1,4 +1,4 @@
-"""Which values a model is of: as they are, or all but the best squeezed."""
+"""Which values a model is of: as they are, or squeezed below their median."""
 
 from dataclasses import replace
 
@@ -54,8 +54,7 @@ def density(state, found):
     log_slopes = 0.0
     if found.theta.squeezed:
         h = 1e-6
-        middle = np.quantile(u, 0.75)
-        width = np.max(u) - middle
+        middle, width = np.median(u), np.max(u) - np.median(u)
         # The slope of u -> z at each value, with knee, mean and deviation held as they are.
         v = np.where(u < middle, middle - width * np.log1p(np.maximum(middle - u, 0) / width), u)
         near = np.where(u + h < middle, middle - width * np.log1p(np.maximum(middle - u - h, 0) / width), u + h)

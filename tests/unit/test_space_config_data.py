@@ -277,11 +277,10 @@ def test_a_search_saved_before_there_was_a_setting_goes_on_without_it():
 SPREAD = np.array([-900.0, -30.0, -2.0, -0.5, 0.1, 0.4, 0.45, 0.5])
 
 
-def test_squeezed_values_keep_their_order_and_the_best_quarter():
+def test_squeezed_values_keep_their_order_and_the_upper_half():
     v, _ = squeeze(SPREAD)
     assert (np.diff(v) > 0.0).all()
-    upper = np.quantile(SPREAD, 0.75) <= SPREAD
-    assert upper.sum() == 2
+    upper = np.median(SPREAD) <= SPREAD
     np.testing.assert_array_equal(v[upper], SPREAD[upper])
     assert v[0] > -10.0  # where 900 was
 
@@ -289,8 +288,7 @@ def test_squeezed_values_keep_their_order_and_the_best_quarter():
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
 def test_the_slope_of_squeezing_is_that_of_finite_differences(scale):
     u = SPREAD * scale
-    middle = np.quantile(u, 0.75)
-    width = np.max(u) - middle
+    middle, width = np.median(u), np.max(u) - np.median(u)
 
     def alone(one):  # the formula, for one value and the knee of all
         return one if one >= middle else middle - width * np.log(1.0 + (middle - one) / width)
@@ -314,8 +312,8 @@ def test_stretching_undoes_squeezing_and_goes_on_straight_below_everything():
     assert np.isfinite(stretch(np.array([-1e6]), SPREAD)).all()
 
 
-@pytest.mark.parametrize("u", [[1.0], [0.0, 0.0, 0.0], [-5.0, 1.0, 1.0], [-5.0, -3.0, -2.0, 1.0, 1.0]])
-def test_squeezing_leaves_alone_whose_best_quarter_is_all_alike(u):
+@pytest.mark.parametrize("u", [[1.0], [0.0, 0.0, 0.0], [-5.0, 1.0, 1.0]])
+def test_squeezing_leaves_alone_what_has_no_upper_half(u):
     u = np.array(u)
     assert squeeze(u)[1] == 0.0
     np.testing.assert_array_equal(squeeze(u)[0], u)
