@@ -132,8 +132,8 @@ class Config:
     """Variables that get a main effect of their own in the covariance, at most: those with the shortest length-scales.
     A product of correlations forgets all it knows when one variable moves far; a sum does not. Paper: 0. >= 0."""
     squeeze: bool = True
-    """Values below the median may be drawn together (`data.squeeze`) where that explains them better than main effects
-    do: where a function falls off steeply, or a few values lie far below all others. Paper: no."""
+    """All but the best quarter of the values may be drawn together (`data.squeeze`) where that explains them better
+    than main effects do: where a function falls off steeply, or values lie far below the others. Paper: no."""
     noise_floor: float = 1e-6
     """Least noise variance on standardized y. > 0. 1e-6 is a thousandth of its deviation: where a function falls off
     steeply, that much tells the best points apart. Authors' program: 1e-4."""

@@ -12,6 +12,8 @@ from vsbo.arrays import Array
 
 #: Values that spread less than this part of their size differ by rounding only: they count as constant.
 CONSTANT = 16 * np.finfo(np.float64).eps
+#: Values below this quantile are the ones that squeezing draws together.
+KNEE = 0.75
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,34 +73,35 @@ def standardize(y: Array) -> Array:
 
 
 def squeeze(u: Array) -> tuple[Array, float]:
-    """v (n,): u (n,) with what lies below its median m drawn together, and the sum of log dv/du.
+    """v (n,): u (n,) with what lies below its upper quartile q drawn together, and the sum of log dv/du.
 
-    v = m - w log(1 + (m - u) / w) below m, w = max u - m; above m, v = u. A few values far below all others then no
-    longer decide what counts as a difference, and yet every value keeps its rank.
+    v = q - w log(1 + (q - u) / w) below q, w = max u - q; above q, v = u. What lies far below the best quarter then no
+    longer decides what counts as a difference, and yet every value keeps its rank.
     """
-    middle, width = _knee(u)
+    knee, width = _knee(u)
     if width == 0.0:
         return u, 0.0
-    log = np.log1p(np.maximum(middle - u, 0.0) / width)
-    return np.where(u < middle, middle - width * log, u), -float(log.sum())
+    log = np.log1p(np.maximum(knee - u, 0.0) / width)
+    return np.where(u < knee, knee - width * log, u), -float(log.sum())
 
 
 def stretch(v: Array, u: Array) -> Array:
     """The inverse of `squeeze`, as it was for u (n,), at v (k,). Below all of u it goes on straight: nobody knows what
     is there, and an exponential makes it enormous.
     """
-    middle, width = _knee(u)
+    knee, width = _knee(u)
     if width == 0.0:
         return v
-    depth = np.maximum(middle - v, 0.0) / width
-    deepest = float(np.log1p((middle - np.min(u)) / width))
+    depth = np.maximum(knee - v, 0.0) / width
+    deepest = float(np.log1p((knee - np.min(u)) / width))
     below = np.expm1(np.minimum(depth, deepest)) + np.exp(deepest) * np.maximum(depth - deepest, 0.0)
-    return np.where(v < middle, middle - width * below, v)
+    return np.where(v < knee, knee - width * below, v)
 
 
 def _knee(u: Array) -> tuple[float, float]:
-    middle = float(np.median(u))
-    return middle, float(np.max(u)) - middle
+    """Where squeezing begins, and its scale: the distance from there to the best."""
+    knee = float(np.quantile(u, KNEE))
+    return knee, float(np.max(u)) - knee
 
 
 def is_new(x: Array, others: Array, tolerance: float = 1e-9) -> bool:

@@ -33,7 +33,7 @@ SQUEEZE_FROM = 10
 
 
 def model_values(state: State, data: Data, squeezed: bool = False) -> Array:
-    """The values that are modelled: standardized unless the kernel is known; squeezed below their median, if wanted."""
+    """The values that are modelled: standardized unless the kernel is known; squeezed, if wanted."""
     if not state.config.standardize:
         return data.values
     z = standardize(data.values)

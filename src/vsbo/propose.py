@@ -8,6 +8,7 @@ gives the same state, but for the seconds it took. The default, vanilla BO, VS-G
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 
@@ -156,7 +157,7 @@ def fit_active(state: State, search: str) -> tuple[Event, ...]:
     """
     began, n, plain = time.perf_counter(), len(state.finished), uses_plain_model(search, state)
     state = as_seen_by(search, state)
-    if not fit_due(state):
+    if search == "unsqueezed" or not fit_due(state):
         return ()
     warm = [state.theta] if state.config.warm_start and state.theta is not None else []
     cold = cold_due(state)
@@ -180,6 +181,8 @@ def maximize_acquisition(state: State, search: str) -> Array:
     than the average. (With the expected value alone, EI stays where it was largest.)
     """
     side, state = side_of_box(state), as_seen_by(search, state)
+    if search == "unsqueezed":
+        state = replace(state, theta=fit_form(state, [], None).theta)
     if state.theta is None:
         raise NumericalError("there is no model of the active variables")
     data, config = state.data.columns(state.active), state.config

@@ -39,8 +39,8 @@ Status = Literal["pending", "done", "failed"]
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """A point was given out. origin: "design", a search of the configuration ("model", "plain", "near"), "evolution"
-    (the last fallback) or "given" (the user's).
+    """A point was given out. origin: "design", a search of the configuration ("model", "plain", "near"), "unsqueezed"
+    (turns.py), "evolution" (the last fallback) or "given" (the user's).
     """
 
     number: int

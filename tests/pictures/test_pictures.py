@@ -80,10 +80,10 @@ def modelled(y, values, squeezed):
         return (one - np.mean(all_)) / np.std(all_, ddof=1)
 
     def squeeze(one):
-        return one if one >= middle else middle - width * np.log(1 + (middle - one) / width)
+        return one if one >= knee else knee - width * np.log(1 + (knee - one) / width)
 
     u = [standard(value, values) for value in values]
-    middle, width = np.median(u), np.max(u) - np.median(u)
+    knee, width = np.quantile(u, 0.75), np.max(u) - np.quantile(u, 0.75)
     if not squeezed:
         return standard(y, values)
     return standard(squeeze(standard(y, values)), [squeeze(one) for one in u])

@@ -1,4 +1,4 @@
-"""Which values a model is of: as they are, or squeezed below their median."""
+"""Which values a model is of: as they are, or squeezed below their upper quartile."""
 
 from dataclasses import replace
 

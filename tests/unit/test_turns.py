@@ -6,7 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from vsbo import Config, KnownKernel, Optimizer, Space, State
+from vsbo import Config, KnownKernel, Optimizer, Space, State, gp
+from vsbo.acquisition import log_expected_improvement
+from vsbo.data import standardize
 from vsbo.state import Added, Asked, Failed, Fitted, Told, extend
 from vsbo.turns import (
     FADING,
@@ -72,12 +74,47 @@ def test_one_search_is_always_the_model():
 
 
 def test_the_plain_search_sits_out_while_the_model_is_of_squeezed_values():
-    def drawn(squeezed, seed):
-        state = searched([("plain", 10.0 + i) for i in range(9)], seed=seed)
-        return next_search(replace(state, theta=replace(state.theta, squeezed=squeezed)))
+    assert Counter(drawn(9, False, seed) for seed in range(60))["plain"] > 40
+    assert {drawn(9, True, seed) for seed in range(60)} == {"model", "near"}
 
-    assert Counter(drawn(False, seed) for seed in range(60))["plain"] > 40
-    assert {drawn(True, seed) for seed in range(60)} == {"model", "near"}
+
+def drawn(points, squeezed, seed=0, config=None):
+    """Which search comes after five points and so many successes of the plain one."""
+    state = searched([("plain", 10.0 + i) for i in range(points)], config, seed)
+    return next_search(replace(state, theta=replace(state.theta, squeezed=squeezed)))
+
+
+def test_every_tenth_point_is_by_the_values_as_they_are_while_the_model_is_of_squeezed_ones():
+    numbers = range(5, 45)
+    assert [number for number in numbers if drawn(number - 5, True) == "unsqueezed"] == [10, 20, 30, 40]
+    assert not any(drawn(number - 5, False) == "unsqueezed" for number in numbers)
+    assert drawn(5, True, config=Config(searches=("model",))) == "model"
+
+
+def test_the_unsqueezed_search_maximizes_expected_improvement_of_the_values_as_they_are():
+    def steep(x):
+        return -float(np.exp(7.0 * np.sum((x[:2] - 0.4) ** 2)) + np.sum((x[2:4] - 0.6) ** 2))
+
+    optimizer = Optimizer(Space.box(6), direction="maximize", seed=0)
+    seen = 0
+    while optimizer.state.next_number < 45:
+        before = optimizer.state
+        trial = optimizer.ask()
+        again = Optimizer.from_state(State.from_json(before.to_json())).ask()
+        np.testing.assert_array_equal(trial.x, again.x)
+        if trial.origin == "unsqueezed":
+            seen += 1
+            assert before.theta.squeezed
+            assert not any(isinstance(event, Fitted) for event in optimizer.state.log[len(before.log) :])
+            raw = Config(main_effects=0, squeeze=False)
+            theta = gp.fit(before.data.X, standardize(before.data.values), raw, tolerance=1e-4).theta
+            posterior = gp.condition(before.data.X, standardize(before.data.values), theta, raw.kernel, raw.mean)
+            mu, sigma = posterior.predict(np.vstack([trial.x, np.random.default_rng(seen).random((4000, 6))]))
+            gain = log_expected_improvement(mu, sigma, float(np.max(posterior.y)))[0]
+            assert gain[0] >= np.max(gain[1:])
+        optimizer.tell(trial, steep(trial.x))
+    assert seen >= 2
+    assert [one.points for one in optimizer.history().searches if one.name == "unsqueezed"] == [seen]
 
 
 def test_the_box_grows_with_success_and_shrinks_with_failure():

@@ -35,8 +35,8 @@ class Fallback:
 
 @dataclass(frozen=True)
 class SearchRecord:
-    """One of the searches that take turns: its name in `Config.searches`, how many finished points were its proposals,
-    and how many of them were the best so far.
+    """One of the searches that take turns: its name in `Config.searches` or "unsqueezed" (turns.py), how many finished
+    points were its proposals, and how many of them were the best so far.
     """
 
     name: str
@@ -176,7 +176,13 @@ _WHY = {
     "kept": "nothing could be learned, so the choice stayed",
 }
 #: What proposed a point, by its origin.
-ORIGINS = {"model": "the model", "plain": "the plain model", "near": "the search near the best", "design": "the design"}
+ORIGINS = {
+    "model": "the model",
+    "plain": "the plain model",
+    "near": "the search near the best",
+    "unsqueezed": "the model of the values as they are",
+    "design": "the design",
+}
 
 
 def sentence_of(period: Period) -> str:
