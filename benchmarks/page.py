@@ -44,6 +44,7 @@ WITHOUT = {
     "vsbo-free-variance": "the floor of the variance",
     "vsbo-high-floor": "the low noise floor (1e-4 instead)",
     "vsbo-no-thrift": "thrift",
+    "vsbo-no-bare": "the bare model",
     "vsbo-even-starts": "starts by weight",
     "vsbo-every-fit": "waiting with fits (one at every point)",
 }

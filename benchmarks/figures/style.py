@@ -32,7 +32,8 @@ FAMILIES: dict[str, Family] = {
     "packages": Family("#994455", ("optuna-tpe", "optuna-gp", "smac", "hebo", "dragonfly", "dragonfly-ml")),
     "no model": Family("#9A9A9A", ("random", "sobol")),
     "the default with other turns, steps or fits": Family(
-        "#282850", ("vsbo-no-turns", "vsbo-no-plain", "vsbo-no-near", "vsbo-every-fit", "vsbo-no-thrift")
+        "#282850",
+        ("vsbo-no-turns", "vsbo-no-plain", "vsbo-no-near", "vsbo-every-fit", "vsbo-no-thrift", "vsbo-no-bare"),
     ),
     "the default without a part": Family(
         "#7878F0",

@@ -23,6 +23,8 @@ ImportanceName = Literal["gradient", "kl"]
 AcquisitionName = Literal["ei", "log_ei", "ucb"]
 ComplementName = Literal["cma", "mix", "fixed"]
 SearchName = Literal["model", "plain", "near"]
+#: The models behind the searches (turns.py).
+ModelName = Literal["model", "plain", "bare"]
 
 
 def _number(name: str, value: Any) -> float:
@@ -183,6 +185,10 @@ class Config:
     above, anywhere in the cube. "plain": that of a plain model, squared exponential with variance 1 and
     length-scales that are nearly alike. "near": that of the plain model, in a box around the best point. "model" must
     be among them. Paper: it alone."""
+    bare: bool = True
+    """With several searches: a third model, the first one without main effects and of the values as they are, takes the
+    place of the plain one among the first 60 evaluations while it foretells values better, and has every tenth point
+    while those of the first one are squeezed (turns.py). Paper: no."""
 
     # --- the other variables (section 3.3); without effect while all are modelled, as by default
     complement: ComplementName = "cma"
@@ -256,7 +262,7 @@ class Config:
         published = cls(
             center=False, acquisition="ei", prior="none", outputscale="learned", main_effects=0, squeeze=False,
             noise_floor=1e-4, refit_growth=1.0, selection="momentum", n_restarts=4, thrift=0.0,
-            weighted_starts=False, searches=("model",),
+            weighted_starts=False, searches=("model",), bare=False,
         )  # fmt: skip
         return replace(published, **changes)
 
@@ -265,7 +271,7 @@ class Config:
         """Plain Bayesian optimization: all variables alike in one product kernel."""
         plain = cls(
             center=False, main_effects=0, squeeze=False, refit_growth=1.0, thrift=0.0, weighted_starts=False,
-            searches=("model",),
+            searches=("model",), bare=False,
         )  # fmt: skip
         return replace(plain, **changes)
 
@@ -278,7 +284,7 @@ class Config:
         known = cls(
             n_initial=1, center=False, mean="zero", standardize=False, prior="none", known_kernel=known_kernel,
             main_effects=0, squeeze=False, selection="fixed", acquisition="ucb", complement="fixed", n_restarts=4,
-            thrift=0.0, weighted_starts=False, searches=("model",),
+            thrift=0.0, weighted_starts=False, searches=("model",), bare=False,
         )  # fmt: skip
         return replace(known, **changes)
 
@@ -311,7 +317,7 @@ class Config:
 #: Settings of earlier versions. What was saved with them opens all the same, and goes on with the settings of today.
 _RETIRED = ("patience",)
 #: Settings that earlier versions did not have, as those searched.
-_LATER = {"squeeze": False, "refit_growth": 1.0, "thrift": 0.0}
+_LATER = {"squeeze": False, "refit_growth": 1.0, "thrift": 0.0, "bare": False}
 
 _CHOICES = {
     "kernel": KernelName,

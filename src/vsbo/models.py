@@ -144,6 +144,25 @@ def posterior_of(state: State, data: Data, theta: gp.Hyperparameters) -> gp.Post
     return gp.condition(data.X, z, theta, state.config.kernel, state.config.mean)
 
 
+def foretold(state: State, since: int) -> Array:
+    """Log densities (n - since,), in nats, that the model of the state gave to the values after the first `since`: to
+    each of them from all before it, with the hyper-parameters that the state has.
+    """
+    if state.theta is None:
+        raise NumericalError("there is no model of the active variables")
+    data = state.data.columns(state.active)
+    before = Data(data.X[:since], data.values[:since], data.pending)
+    posterior = posterior_of(state, before, state.theta)
+    z = _moved(data.values[since:], before.values, posterior.y)
+    densities = np.empty(len(z))
+    for i, (x, one) in enumerate(zip(data.X[since:], z, strict=True)):
+        mu, sigma = posterior.predict(x[None, :])
+        variance = float(sigma[0]) ** 2 + state.theta.noise
+        densities[i] = -0.5 * (np.log(2.0 * np.pi * variance) + (one - float(mu[0])) ** 2 / variance)
+        posterior = posterior.extend(x, float(one))
+    return densities
+
+
 def full_model(state: State) -> tuple[gp.Fit, Array]:
     """The model of all variables and their importance (D,). Raises NumericalError if y is constant."""
     z = model_values(state, state.data)

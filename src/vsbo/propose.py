@@ -8,13 +8,13 @@ gives the same state, but for the seconds it took. The default, vanilla BO, VS-G
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 
 import numpy as np
 
 from vsbo import acquisition as acq
 from vsbo import complement, selection
 from vsbo.arrays import Array, frozen
+from vsbo.config import ModelName
 from vsbo.data import is_new
 from vsbo.errors import NumericalError
 from vsbo.models import (
@@ -30,7 +30,7 @@ from vsbo.models import (
 )
 from vsbo.rng import Purpose, stream
 from vsbo.state import Adapted, Asked, Event, Fell, Fitted, Selected, State, extend
-from vsbo.turns import as_seen_by, next_search, side_of_box, uses_plain_model
+from vsbo.turns import ahead, as_seen_by, model_of, models_of, next_search, side_of_box
 
 #: Uniform points tried, in the design and by the last fallback, until one is new.
 TRIES = 100
@@ -152,23 +152,26 @@ def needs_strategy(state: State) -> bool:
 
 
 def fit_active(state: State, search: str) -> tuple[Event, ...]:
-    """Fit the model of this search where that is due: warm start, cold starts, and at last the previous
-    hyper-parameters.
-    """
-    began, n, plain = time.perf_counter(), len(state.finished), uses_plain_model(search, state)
-    state = as_seen_by(search, state)
-    if search == "unsqueezed" or not fit_due(state):
+    """Fit the models of this search where that is due."""
+    return tuple(event for model in models_of(search, state) for event in fit_one(state, model))
+
+
+def fit_one(state: State, model: ModelName) -> tuple[Event, ...]:
+    """Fit a model of the active variables: warm start, cold starts, and at last the previous hyper-parameters."""
+    began, n, seen = time.perf_counter(), len(state.finished), as_seen_by(model, state)
+    if not fit_due(seen):
         return ()
-    warm = [state.theta] if state.config.warm_start and state.theta is not None else []
-    cold = cold_due(state)
+    warm = [seen.theta] if seen.config.warm_start and seen.theta is not None else []
+    cold = cold_due(seen)
     try:
-        found = fit_form(state, warm, None if cold else ())
+        found = fit_form(seen, warm, None if cold else ())
     except NumericalError as error:
-        if state.theta is None:
+        if seen.theta is None:
             raise
         return (Fell("fit", "the previous hyper-parameters", str(error)),)
+    known = ahead(state) if model == "bare" else 0.0
     spent = time.perf_counter() - began
-    fitted = Fitted(found.theta, found.loss, found.start, found.evaluations, n if cold else 0, spent, plain)
+    fitted = Fitted(found.theta, found.loss, found.start, found.evaluations, n if cold else 0, spent, model, known)
     if found.failures:
         return Fell("fit", f"the start {found.start!r}", f"{found.failures} starts led nowhere"), fitted
     return (fitted,)
@@ -180,9 +183,7 @@ def maximize_acquisition(state: State, search: str) -> Array:
     Pending points repel: each is added to the model as if it had brought what the model expects there, but no more
     than the average. (With the expected value alone, EI stays where it was largest.)
     """
-    side, state = side_of_box(state), as_seen_by(search, state)
-    if search == "unsqueezed":
-        state = replace(state, theta=fit_form(state, [], None).theta)
+    side, state = side_of_box(state), as_seen_by(model_of(search, state), state)
     if state.theta is None:
         raise NumericalError("there is no model of the active variables")
     data, config = state.data.columns(state.active), state.config

@@ -18,7 +18,7 @@ import numpy as np
 from vsbo._version import __version__
 from vsbo.arrays import Array, frozen
 from vsbo.complement import Cma, cma_from_design, cma_update
-from vsbo.config import Config
+from vsbo.config import Config, ModelName
 from vsbo.data import Data
 from vsbo.errors import InputError, StateError, TrialError
 from vsbo.gp import Hyperparameters
@@ -39,8 +39,8 @@ Status = Literal["pending", "done", "failed"]
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """A point was given out. origin: "design", a search of the configuration ("model", "plain", "near"), "unsqueezed"
-    (turns.py), "evolution" (the last fallback) or "given" (the user's).
+    """A point was given out. origin: "design", a search of the configuration ("model", "plain", "near") or beside it
+    ("bare"), "evolution" (the last fallback) or "given" (the user's).
     """
 
     number: int
@@ -110,8 +110,9 @@ class Adapted:
 class Fitted:
     """The model of the active variables was fitted; the next fit starts there.
 
-    cold_at: after how many evaluations, if cold starts took part; otherwise 0. plain: the plain model, which takes
-    turns with the configured one.
+    cold_at: after how many evaluations, if cold starts took part; otherwise 0. of: "model", the configured one, or one
+    of those that take turns with it (turns.py). ahead: of the bare one, the nats by which it has foretold values better
+    than the plain one lately.
     """
 
     theta: Hyperparameters
@@ -120,7 +121,8 @@ class Fitted:
     evaluations: int
     cold_at: int = 0
     seconds: float = 0.0
-    plain: bool = False
+    of: ModelName = "model"
+    ahead: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,6 +155,17 @@ class Evaluation:
     reason: str = ""
 
 
+@dataclass(frozen=True)
+class LastFit:
+    """Of a model that takes turns with the configured one: its hyper-parameters, and how many evaluations were finished
+    when it was last fitted, and with cold starts.
+    """
+
+    theta: Hyperparameters | None = None
+    fitted_at: int = 0
+    cold_at: int = 0
+
+
 @dataclass(frozen=True, eq=False)
 class State:
     """Everything the next proposal depends on.
@@ -160,8 +173,8 @@ class State:
     finished: trial numbers in the order in which they came back. active: the variables that are modelled.
     selected_at, adapted_at: how many evaluations were finished at the last selection, and told to the strategy so far.
     fitted_at, cold_at: how many were finished when the active variables were last fitted, and with cold starts.
-    theta: hyper-parameters of the last fit of the active variables; theta_full: of the last full model. theta_plain,
-    fitted_plain_at, cold_plain_at: as theta, fitted_at and cold_at, of the plain model.
+    theta: hyper-parameters of the last fit of the active variables; theta_full: of the last full model. plain, bare:
+    the last fits of those models; ahead: nats by which the bare one has foretold values better than the plain one.
     """
 
     space: Space
@@ -177,9 +190,9 @@ class State:
     cold_at: int = 0
     theta: Hyperparameters | None = None
     theta_full: Hyperparameters | None = None
-    theta_plain: Hyperparameters | None = None
-    fitted_plain_at: int = 0
-    cold_plain_at: int = 0
+    plain: LastFit = LastFit()
+    bare: LastFit = LastFit()
+    ahead: float = 0.0
     strategy: Cma | None = None
     log: tuple[Event, ...] = field(default=(), repr=False)
 
@@ -316,13 +329,15 @@ def _apply(state: State, event: Event) -> State:
         case Selected():
             if event.theta is None:
                 return replace(state, selected_at=event.n)
+            same = event.active == state.active
             return replace(
                 state,
                 active=event.active,
                 selected_at=event.n,
                 theta=event.theta,
                 theta_full=event.theta_full,
-                theta_plain=state.theta_plain if event.active == state.active else None,
+                plain=state.plain if same else LastFit(),
+                bare=state.bare if same else LastFit(),
             )
         case Adapted(numbers):
             told = [state.evaluations[number] for number in numbers]
@@ -337,12 +352,15 @@ def _apply(state: State, event: Event) -> State:
                 else:
                     strategy = cma_update(state.strategy, X, ranks)
             return replace(state, strategy=strategy, adapted_at=state.adapted_at + len(numbers))
-        case Fitted(plain=True):
-            n, cold = len(state.finished), event.cold_at or state.cold_plain_at
-            return replace(state, theta_plain=event.theta, fitted_plain_at=n, cold_plain_at=cold)
-        case Fitted():
+        case Fitted(theta, of="plain"):
+            last = LastFit(theta, len(state.finished), event.cold_at or state.plain.cold_at)
+            return replace(state, plain=last)
+        case Fitted(theta, of="bare"):
+            last = LastFit(theta, len(state.finished), event.cold_at or state.bare.cold_at)
+            return replace(state, bare=last, ahead=event.ahead)
+        case Fitted(theta):
             n, cold = len(state.finished), event.cold_at or state.cold_at
-            return replace(state, theta=event.theta, fitted_at=n, cold_at=cold)
+            return replace(state, theta=theta, fitted_at=n, cold_at=cold)
         case Fell():
             return state
 
@@ -384,6 +402,8 @@ def event_from_plain(plain: Mapping[str, Any]) -> Event:
     kind = _EVENTS.get(values.pop("event", ""))
     if kind is None:
         raise StateError(f"unknown event {plain.get('event')!r}; known are {sorted(_EVENTS)}")
+    if kind is Fitted and values.pop("plain", False):  # as it was saved when there were two models
+        values["of"] = "plain"
     for name, value in values.items():
         if name in ("x", "scores"):
             values[name] = frozen(value)

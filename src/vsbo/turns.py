@@ -5,9 +5,13 @@ modes of functions that are nearly sums, and trust themselves too much on others
 are nearly alike, follows what many of them do together; and late in a run small gains lie around the best point, where
 expected improvement over the whole cube does not look. So each gets turns by its successes, drawn by
 Thompson sampling (Beta-Bernoulli, in which the past fades). Nothing is stored for it: it follows from the trials.
-While the model is of squeezed values, the plain one searches near the best point only: it is of the values as they are,
-and far from the best point a few outliers decide what it expects. But squeezed values make a model too sure of what it
-has not seen, so every tenth point is then by one of the values as they are ("unsqueezed"), without main effects.
+A third model is between the two: length-scales of their own, but no main effects ("bare"). Where few variables matter
+it foretells better than the plain one from the first points on, and then it takes its place for a while: which of the
+two a search goes by follows from the densities that they gave to the values before those came.
+
+While the model is of squeezed values, there is no plain search over the cube: plain and bare are of the values as they
+are, and far from the best point a few outliers decide what they expect. But squeezed values make a model too sure of
+what it has not seen, so that every tenth point is by the bare one then.
 """
 
 from dataclasses import replace
@@ -16,11 +20,12 @@ from typing import Literal
 import numpy as np
 
 from vsbo.arrays import Array
-from vsbo.config import SearchName
+from vsbo.config import ModelName, SearchName
+from vsbo.models import foretold
 from vsbo.rng import Purpose, stream
 from vsbo.state import State
 
-#: What a success counts an evaluation later: of the last 33 evaluations, about.
+#: What a success or a forecast counts an evaluation later: of the last 33 evaluations, about.
 FADING = 0.97
 #: Part of what was gained over the median so far that counts as a success.
 NOTICED = 1e-3
@@ -31,19 +36,24 @@ FIRST_SIDE, LEAST_SIDE, MOST_SIDE = 0.8, 0.01, 1.6
 #: outliers decide; that this is why a small box is better there is a guess. 0.2 and 0.05 bring as much.
 FIRST_SIDE_SQUEEZED = 0.1
 GROWTH, SHRINKAGE = 2.0, 2.0**-0.25
-#: While the model is of squeezed values, one of so many points is by a model of the values as they are. Where runs of
-#: Branin50 are stuck at a lesser maximum, the first excludes the better place by four deviations, the second by one.
-UNSQUEEZED_EVERY = 10
+#: The most that one forecast can count, in nats: an outlier surprises every model, and some of them by hundreds.
+TELLING = 2.0
+#: Evaluations until which the bare model may take the plain one's place. With 100 values are worse from there on: we
+#: suppose that the model with main effects knows by then what the bare one does, and that another one is of more use.
+BARE_UNTIL = 60
+#: While the model is of squeezed values, one of so many points is by the bare one. Where runs of Branin50 are stuck at
+#: a lesser maximum, the first excludes the better place by four deviations, the second by one.
+BARE_EVERY = 10
 
 
-def next_search(state: State) -> SearchName | Literal["unsqueezed"]:
+def next_search(state: State) -> SearchName | Literal["bare"]:
     """Which search proposes the next point. The configured model comes first: without it there is nothing to tell."""
     searches = state.config.searches
     if len(searches) == 1 or state.theta is None:
         return "model"
     if state.theta.squeezed:  # the evidence is against values as they are, and the plain model is of those
-        if state.next_number % UNSQUEEZED_EVERY == 0:
-            return "unsqueezed"
+        if state.config.bare and state.next_number % BARE_EVERY == 0:
+            return "bare"
         searches = tuple(search for search in searches if search != "plain")
     origins, success = successes(state)
     weights = FADING ** np.arange(len(success))[::-1]
@@ -78,21 +88,43 @@ def side_of_box(state: State) -> float:
     return side
 
 
-def uses_plain_model(search: str, state: State) -> bool:
-    """Whether this search goes by the plain model. A known kernel is the only model there is."""
-    return search in ("plain", "near") and state.config.known_kernel is None
+def models_of(search: str, state: State) -> tuple[ModelName, ...]:
+    """The models that are fitted for a search. A known kernel is the only model there is."""
+    if search == "model" or state.config.known_kernel is not None:
+        return ("model",)
+    if search == "bare":
+        return ("bare",)
+    contest = state.config.bare and len(state.finished) < BARE_UNTIL
+    return ("plain", "bare") if contest else ("plain",)
 
 
-def as_seen_by(search: str, state: State) -> State:
-    """The state with the model of this search in it. The plain one: a squared exponential with variance 1, in which all
-    variables are nearly alike, of the values as they are. The unsqueezed one is made when it is needed, and not kept.
+def model_of(search: str, state: State) -> ModelName:
+    """The one of them that a search goes by."""
+    return models_of(search, state)[-1 if state.ahead > 0.0 else 0]
+
+
+def as_seen_by(model: ModelName, state: State) -> State:
+    """The state with this model in it, in place of the configured one. The plain one: a squared exponential with
+    variance 1, in which all variables are nearly alike. The bare one: the configured one without main effects. Both are
+    of the values as they are.
     """
-    if search == "unsqueezed":
-        return replace(state, config=replace(state.config, main_effects=0, squeeze=False), theta=None)
-    if not uses_plain_model(search, state):
+    if model == "model":
         return state
-    config = replace(
-        state.config, kernel="squared_exponential", outputscale="one", prior="alike", main_effects=0, squeeze=False
-    )
-    fitted_at, cold_at = state.fitted_plain_at, state.cold_plain_at
-    return replace(state, config=config, theta=state.theta_plain, fitted_at=fitted_at, cold_at=cold_at)
+    config = replace(state.config, main_effects=0, squeeze=False)
+    if model == "plain":
+        config = replace(config, kernel="squared_exponential", outputscale="one", prior="alike")
+    last = state.plain if model == "plain" else state.bare
+    return replace(state, config=config, theta=last.theta, fitted_at=last.fitted_at, cold_at=last.cold_at)
+
+
+def ahead(state: State) -> float:
+    """Nats by which the bare model has foretold values better than the plain one lately, with those that came since
+    both were last fitted.
+    """
+    since, known = max(state.plain.fitted_at, state.bare.fitted_at), state.ahead
+    if state.plain.theta is None or state.bare.theta is None or since == len(state.finished):
+        return known
+    better = foretold(as_seen_by("bare", state), since) - foretold(as_seen_by("plain", state), since)
+    for nats in np.clip(np.nan_to_num(better), -TELLING, TELLING):
+        known = FADING * known + float(nats)
+    return known

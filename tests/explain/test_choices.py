@@ -50,7 +50,7 @@ def names_of(optimizer, variables):
 
 def test_choices_are_the_main_effects_of_each_fit(optimizer, replayed):
     choices = choices_of(optimizer.state)
-    fits = [event for event in optimizer.state.log if isinstance(event, Fitted) and not event.plain]
+    fits = [event for event in optimizer.state.log if isinstance(event, Fitted) and event.of == "model"]
     assert len(choices) == len(replayed) == len(fits) - 1  # the first has no length-scales to choose by
     changed = 0
     for choice, (before, after) in zip(choices, replayed, strict=True):
@@ -76,7 +76,7 @@ def test_what_each_search_brought(optimizer):
         if trial.status == "done" and trial.y < best:
             best, improved[trial.origin] = trial.y, improved[trial.origin] + 1
     assert {one.name: (one.points, one.improvements) for one in history.searches} == {
-        name: (points[name], improved[name]) for name in ("model", "plain", "near", "unsqueezed") if points[name]
+        name: (points[name], improved[name]) for name in ("model", "plain", "near", "bare") if points[name]
     }
     assert sum(one.points for one in history.searches) == 38
     said = next(sentence for sentence in history.sentences if sentence.startswith("Proposed were"))

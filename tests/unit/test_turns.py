@@ -1,21 +1,32 @@
 """Which search proposes the next point, and where."""
 
+import json
 from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
+from scipy.stats import norm
 
 from vsbo import Config, KnownKernel, Optimizer, Space, State, gp
 from vsbo.acquisition import log_expected_improvement
 from vsbo.data import standardize
-from vsbo.state import Added, Asked, Failed, Fitted, Told, extend
+from vsbo.models import foretold
+from vsbo.propose import fit_one
+from vsbo.state import Added, Asked, Failed, Fitted, LastFit, Told, extend
 from vsbo.turns import (
+    BARE_UNTIL,
     FADING,
     FIRST_SIDE,
     FIRST_SIDE_SQUEEZED,
     LEAST_SIDE,
     MOST_SIDE,
+    TELLING,
+    ahead,
+    as_seen_by,
+    model_of,
+    models_of,
     next_search,
     side_of_box,
     successes,
@@ -86,12 +97,12 @@ def drawn(points, squeezed, seed=0, config=None):
 
 def test_every_tenth_point_is_by_the_values_as_they_are_while_the_model_is_of_squeezed_ones():
     numbers = range(5, 45)
-    assert [number for number in numbers if drawn(number - 5, True) == "unsqueezed"] == [10, 20, 30, 40]
-    assert not any(drawn(number - 5, False) == "unsqueezed" for number in numbers)
+    assert [number for number in numbers if drawn(number - 5, True) == "bare"] == [10, 20, 30, 40]
+    assert not any(drawn(number - 5, False) == "bare" for number in numbers)
     assert drawn(5, True, config=Config(searches=("model",))) == "model"
 
 
-def test_the_unsqueezed_search_maximizes_expected_improvement_of_the_values_as_they_are():
+def test_the_bare_search_maximizes_expected_improvement_of_the_values_as_they_are():
     def steep(x):
         return -float(np.exp(7.0 * np.sum((x[:2] - 0.4) ** 2)) + np.sum((x[2:4] - 0.6) ** 2))
 
@@ -102,19 +113,19 @@ def test_the_unsqueezed_search_maximizes_expected_improvement_of_the_values_as_t
         trial = optimizer.ask()
         again = Optimizer.from_state(State.from_json(before.to_json())).ask()
         np.testing.assert_array_equal(trial.x, again.x)
-        if trial.origin == "unsqueezed":
+        if trial.origin == "bare":
             seen += 1
             assert before.theta.squeezed
-            assert not any(isinstance(event, Fitted) for event in optimizer.state.log[len(before.log) :])
-            raw = Config(main_effects=0, squeeze=False)
-            theta = gp.fit(before.data.X, standardize(before.data.values), raw, tolerance=1e-4).theta
-            posterior = gp.condition(before.data.X, standardize(before.data.values), theta, raw.kernel, raw.mean)
+            theta = optimizer.state.bare.theta
+            assert theta.main == ()
+            assert not theta.squeezed
+            posterior = gp.condition(before.data.X, standardize(before.data.values), theta, "matern52")
             mu, sigma = posterior.predict(np.vstack([trial.x, np.random.default_rng(seen).random((4000, 6))]))
             gain = log_expected_improvement(mu, sigma, float(np.max(posterior.y)))[0]
             assert gain[0] >= np.max(gain[1:])
         optimizer.tell(trial, steep(trial.x))
     assert seen >= 2
-    assert [one.points for one in optimizer.history().searches if one.name == "unsqueezed"] == [seen]
+    assert [one.points for one in optimizer.history().searches if one.name == "bare"] == [seen]
 
 
 def test_the_box_grows_with_success_and_shrinks_with_failure():
@@ -153,13 +164,18 @@ def test_the_plain_model_is_plain_and_survives_a_save():
         trial = optimizer.ask()
         optimizer.tell(trial, float(np.sin(5 * trial.x[0]) + trial.x[1]))
     fits = [event for event in optimizer.state.log if isinstance(event, Fitted)]
-    plain = [event for event in fits if event.plain]
+    plain = [event for event in fits if event.of == "plain"]
     origins = Counter(trial.origin for trial in optimizer.trials)
     assert len(plain) == origins["plain"] + origins["near"]
     assert min(origins[search] for search in Config().searches) > 0
-    assert len(fits) == sum(origins[search] for search in Config().searches)
+    bare = [event for event in fits if event.of == "bare"]
+    assert len(bare) == len(plain) + origins["bare"]  # they compete
+    assert len(fits) == origins["model"] + len(plain) + len(bare)
     assert all(event.theta.variance == 1.0 and event.theta.main == () for event in plain)
-    assert optimizer.state.theta_plain is plain[-1].theta
+    assert all(event.theta.variance >= 1.0 and event.theta.main == () for event in bare)
+    assert optimizer.state.plain.theta is plain[-1].theta
+    assert optimizer.state.bare.theta is bare[-1].theta
+    assert optimizer.state.ahead == bare[-1].ahead != 0.0
     assert optimizer.state.theta.main
     again = Optimizer.from_state(State.from_json(optimizer.state.to_json()))
     for _ in range(6):
@@ -177,5 +193,95 @@ def test_the_search_near_the_best_goes_by_a_known_kernel_where_there_is_one():
         optimizer.tell(trial, float(-np.sum((trial.x - 0.3) ** 2)))
     assert {trial.origin for trial in optimizer.trials} == {"design", "model", "near"}
     fits = [event for event in optimizer.state.log if isinstance(event, Fitted)]
-    assert not any(event.plain for event in fits)
+    assert not any(event.of != "model" for event in fits)
     assert all(np.all(event.theta.lengthscales == 0.5) for event in fits)
+
+
+def told(f, n=25, more=3, seed=4):
+    """A state with a plain and a bare model of n points of f, which then has some more points."""
+    rng = np.random.default_rng(seed)
+    state = State.new(Space.box(6), "maximize", seed, Config(n_raw=64))
+    state = extend(state, [Added(i, x, f(x)) for i, x in enumerate(rng.random((n, 6)))])
+    for model in ("plain", "bare"):
+        state = extend(state, fit_one(state, model))
+    return extend(state, [Added(n + i, x, f(x)) for i, x in enumerate(rng.random((more, 6)))])
+
+
+def kinked(x):
+    """No squared exponential is like this."""
+    return -abs(float(x[2]) - 0.37)
+
+
+def smooth(x):
+    """As smooth as one."""
+    return float(np.sin(9.0 * x[2]))
+
+
+def correlation(kernel, r):
+    """By distance in length-scales."""
+    if kernel == "squared_exponential":
+        return np.exp(-0.5 * r**2)
+    return (1.0 + np.sqrt(5.0) * r + 5.0 / 3.0 * r**2) * np.exp(-np.sqrt(5.0) * r)
+
+
+@pytest.mark.parametrize(("model", "kernel"), [("plain", "squared_exponential"), ("bare", "matern52")])
+def test_what_a_model_foretold_is_the_density_of_each_value_given_all_before_it(model, kernel):
+    state = told(smooth)
+    X, y = state.data.X, state.data.values
+    seen = as_seen_by(model, state)
+    assert seen.config.kernel == kernel
+    theta, z = seen.theta, (y - y[:25].mean()) / y[:25].std(ddof=1)
+    K = theta.outputscale * correlation(kernel, cdist(X / theta.lengthscales, X / theta.lengthscales))
+    expected = []
+    for i in range(25, 28):
+        inverse = np.linalg.inv(K[:i, :i] + theta.noise * np.eye(i))
+        mean = np.sum(inverse @ z[:i]) / np.sum(inverse)
+        mu = mean + K[i, :i] @ inverse @ (z[:i] - mean)
+        expected.append(norm.logpdf(z[i], mu, np.sqrt(K[i, i] + theta.noise - K[i, :i] @ inverse @ K[i, :i])))
+    np.testing.assert_allclose(foretold(seen, 25), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("f", "expected"), [(kinked, "bare"), (smooth, "plain")])
+def test_the_plain_and_near_searches_go_by_the_model_that_foretold_better(f, expected):
+    state = told(f, more=12)
+    known = ahead(state)
+    assert (known > 0.0) == (expected == "bare")
+    state = extend(state, fit_one(state, "bare"))
+    assert state.ahead == known
+    for search in ("plain", "near"):
+        assert models_of(search, state) == ("plain", "bare")
+        assert model_of(search, state) == expected
+        without = replace(state, config=replace(state.config, bare=False))
+        assert models_of(search, without) == ("plain",)
+        assert model_of(search, without) == "plain"
+    assert model_of("model", state) == "model"
+    assert model_of("bare", state) == "bare"
+    late = told(f, n=BARE_UNTIL - 1, more=1)
+    assert models_of("near", late) == ("plain",)
+    assert model_of("near", replace(late, ahead=9.0)) == "plain"
+
+
+def test_forecasts_fade_and_one_value_tells_only_so_much():
+    state = told(smooth, more=0)
+    assert ahead(replace(state, ahead=7.0)) == 7.0  # nothing new
+    outlier = extend(state, [Added(25, np.full(6, 0.5), 1e6)])
+    assert abs(ahead(replace(outlier, ahead=7.0)) - FADING * 7.0) == pytest.approx(TELLING)
+    assert ahead(replace(outlier, bare=LastFit(), ahead=7.0)) == 7.0  # one of them is not there yet
+
+
+def test_a_state_saved_when_there_were_two_models_goes_on_without_the_third():
+    optimizer = Optimizer(Space.box(4), direction="maximize", seed=1, config=Config(n_raw=64, bare=False))
+    for _ in range(20):
+        trial = optimizer.ask()
+        optimizer.tell(trial, smooth(trial.x))
+    plain = json.loads(optimizer.state.to_json())
+    del plain["config"]["bare"]
+    fits = [event for event in plain["events"] if event["event"] == "Fitted"]
+    for event in fits:
+        event["plain"] = event.pop("of") == "plain"
+        del event["ahead"]
+    assert {event["plain"] for event in fits} == {False, True}
+    again = Optimizer.from_state(State.from_json(json.dumps(plain)))
+    assert again.state.config == optimizer.state.config
+    np.testing.assert_array_equal(again.state.plain.theta.lengthscales, optimizer.state.plain.theta.lengthscales)
+    np.testing.assert_array_equal(again.ask().x, optimizer.ask().x)

@@ -37,7 +37,7 @@ def choices_of(state: State) -> tuple[Chosen, ...]:
         match event:
             case Told() | Failed() | Added():
                 n += 1
-            case Fitted(plain=False):  # the plain model, which takes turns with it, chooses nothing
+            case Fitted(of="model"):  # the others, which take turns with it, choose nothing
                 if reason is None or event.cold_at:
                     reason = scales
                 # Length-scales that are all equal, as where all values are, tell no variable from another.

@@ -35,7 +35,7 @@ class Fallback:
 
 @dataclass(frozen=True)
 class SearchRecord:
-    """One of the searches that take turns: its name in `Config.searches` or "unsqueezed" (turns.py), how many finished
+    """One of the searches that take turns: its name in `Config.searches` or "bare" (Config.bare), how many finished
     points were its proposals, and how many of them were the best so far.
     """
 
@@ -180,7 +180,7 @@ ORIGINS = {
     "model": "the model",
     "plain": "the plain model",
     "near": "the search near the best",
-    "unsqueezed": "the model of the values as they are",
+    "bare": "the bare model",
     "design": "the design",
 }
 

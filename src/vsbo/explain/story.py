@@ -51,7 +51,7 @@ def history_of(state: State, evaluating: Mapping[int, float] | None = None) -> H
         equal = len({one.y for one in done}) == 1 < len(done)
         note = f"all {len(done)} values are equal" if equal else "there is no model of the values yet"
     several = state.config.searches if len(state.config.searches) > 1 else ()
-    unsqueezed = ("unsqueezed",) if proposed["unsqueezed"] else ()
+    beside = ("bare",) if proposed["bare"] else ()
     return History(
         periods=tuple(periods),
         convergence=tuple(convergence),
@@ -60,7 +60,7 @@ def history_of(state: State, evaluating: Mapping[int, float] | None = None) -> H
         predictions=predictions,
         outlook=outlook,
         note=note,
-        searches=tuple(SearchRecord(name, proposed[name], improved[name]) for name in (*several, *unsqueezed)),
+        searches=tuple(SearchRecord(name, proposed[name], improved[name]) for name in (*several, *beside)),
     )
 
 
