@@ -45,6 +45,7 @@ WITHOUT = {
     "vsbo-high-floor": "the low noise floor (1e-4 instead)",
     "vsbo-no-thrift": "thrift",
     "vsbo-no-bare": "the bare model",
+    "vsbo-no-leaps": "leaps",
     "vsbo-even-starts": "starts by weight",
     "vsbo-every-fit": "waiting with fits (one at every point)",
 }

@@ -33,7 +33,15 @@ FAMILIES: dict[str, Family] = {
     "no model": Family("#9A9A9A", ("random", "sobol")),
     "the default with other turns, steps or fits": Family(
         "#282850",
-        ("vsbo-no-turns", "vsbo-no-plain", "vsbo-no-near", "vsbo-every-fit", "vsbo-no-thrift", "vsbo-no-bare"),
+        (
+            "vsbo-no-turns",
+            "vsbo-no-plain",
+            "vsbo-no-near",
+            "vsbo-every-fit",
+            "vsbo-no-thrift",
+            "vsbo-no-bare",
+            "vsbo-no-leaps",
+        ),
     ),
     "the default without a part": Family(
         "#7878F0",

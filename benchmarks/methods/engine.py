@@ -31,6 +31,7 @@ CONFIGS = {
     "vsbo-high-floor": vsbo.Config(noise_floor=1e-4),
     "vsbo-no-thrift": vsbo.Config(thrift=0.0),
     "vsbo-no-bare": vsbo.Config(bare=False),
+    "vsbo-no-leaps": vsbo.Config(leaps=False),
     "vsbo-even-starts": vsbo.Config(weighted_starts=False),
     "vsbo-every-fit": vsbo.Config(refit_growth=1.0),
 }

@@ -189,6 +189,9 @@ class Config:
     """With several searches: a third model, the first one without main effects and of the values as they are, takes the
     place of the plain one among the first 60 evaluations while it foretells values better, and has every tenth point
     while those of the first one are squeezed (turns.py). Paper: no."""
+    leaps: bool = True
+    """With several searches: from 60 evaluations on, every tenth point is the best one with one variable far from where
+    it is, of those with main effects (turns.py). Paper: no."""
 
     # --- the other variables (section 3.3); without effect while all are modelled, as by default
     complement: ComplementName = "cma"
@@ -262,7 +265,7 @@ class Config:
         published = cls(
             center=False, acquisition="ei", prior="none", outputscale="learned", main_effects=0, squeeze=False,
             noise_floor=1e-4, refit_growth=1.0, selection="momentum", n_restarts=4, thrift=0.0,
-            weighted_starts=False, searches=("model",), bare=False,
+            weighted_starts=False, searches=("model",), bare=False, leaps=False,
         )  # fmt: skip
         return replace(published, **changes)
 
@@ -271,7 +274,7 @@ class Config:
         """Plain Bayesian optimization: all variables alike in one product kernel."""
         plain = cls(
             center=False, main_effects=0, squeeze=False, refit_growth=1.0, thrift=0.0, weighted_starts=False,
-            searches=("model",), bare=False,
+            searches=("model",), bare=False, leaps=False,
         )  # fmt: skip
         return replace(plain, **changes)
 
@@ -284,7 +287,7 @@ class Config:
         known = cls(
             n_initial=1, center=False, mean="zero", standardize=False, prior="none", known_kernel=known_kernel,
             main_effects=0, squeeze=False, selection="fixed", acquisition="ucb", complement="fixed", n_restarts=4,
-            thrift=0.0, weighted_starts=False, searches=("model",), bare=False,
+            thrift=0.0, weighted_starts=False, searches=("model",), bare=False, leaps=False,
         )  # fmt: skip
         return replace(known, **changes)
 
@@ -317,7 +320,7 @@ class Config:
 #: Settings of earlier versions. What was saved with them opens all the same, and goes on with the settings of today.
 _RETIRED = ("patience",)
 #: Settings that earlier versions did not have, as those searched.
-_LATER = {"squeeze": False, "refit_growth": 1.0, "thrift": 0.0, "bare": False}
+_LATER = {"squeeze": False, "refit_growth": 1.0, "thrift": 0.0, "bare": False, "leaps": False}
 
 _CHOICES = {
     "kernel": KernelName,

@@ -25,9 +25,9 @@ class Trial:
     """A point in the user's units and what became of it.
 
     x (D,); params the same by name; status "pending", "done" or "failed"; y the value, NaN unless done;
-    reason why it failed; origin where the point came from: "design", one of Config.searches, "bare" (Config.bare),
-    "evolution" (the last fallback; a uniform point where there is no evolution strategy, as by default), "given" or
-    "added";
+    reason why it failed; origin where the point came from: "design", one of Config.searches, "bare" or "leap"
+    (Config.bare, Config.leaps), "evolution" (the last fallback; a uniform point where there is no evolution strategy,
+    as by default), "given" or "added";
     began, ended: when it was given out and told, in a study.
     """
 

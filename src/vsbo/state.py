@@ -40,7 +40,7 @@ Status = Literal["pending", "done", "failed"]
 @dataclass(frozen=True, eq=False)
 class Asked:
     """A point was given out. origin: "design", a search of the configuration ("model", "plain", "near") or beside it
-    ("bare"), "evolution" (the last fallback) or "given" (the user's).
+    ("bare", "leap"), "evolution" (the last fallback) or "given" (the user's).
     """
 
     number: int

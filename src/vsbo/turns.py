@@ -12,6 +12,10 @@ two a search goes by follows from the densities that they gave to the values bef
 While the model is of squeezed values, there is no plain search over the cube: plain and bare are of the values as they
 are, and far from the best point a few outliers decide what they expect. But squeezed values make a model too sure of
 what it has not seen, so that every tenth point is by the bare one then.
+
+And from 60 evaluations on every tenth point is a leap: the best point with one variable, of those with main effects,
+far from where it is. Late in a run a part of the range of a variable that matters may not have been seen at all, while
+the model is sure of it.
 """
 
 from dataclasses import replace
@@ -44,13 +48,17 @@ BARE_UNTIL = 60
 #: While the model is of squeezed values, one of so many points is by the bare one. Where runs of Branin50 are stuck at
 #: a lesser maximum, the first excludes the better place by four deviations, the second by one.
 BARE_EVERY = 10
+#: After so many evaluations, one of so many points is a leap.
+LEAPS_FROM, LEAP_EVERY = 60, 10
 
 
-def next_search(state: State) -> SearchName | Literal["bare"]:
+def next_search(state: State) -> SearchName | Literal["bare", "leap"]:
     """Which search proposes the next point. The configured model comes first: without it there is nothing to tell."""
     searches = state.config.searches
     if len(searches) == 1 or state.theta is None:
         return "model"
+    if leap_due(state):
+        return "leap"
     if state.theta.squeezed:  # the evidence is against values as they are, and the plain model is of those
         if state.config.bare and state.next_number % BARE_EVERY == 0:
             return "bare"
@@ -62,6 +70,13 @@ def next_search(state: State) -> SearchName | Literal["bare"]:
     rng = stream(state.seed, state.next_number, Purpose.TURN)
     drawn = [rng.beta(1.0 + won, 1.0 + used - won) for won, used in zip(gained, spent, strict=True)]
     return searches[int(np.argmax(drawn))]
+
+
+def leap_due(state: State) -> bool:
+    """Whether the next point is a leap: one variable that has a main effect far away, all others at the best point."""
+    if not (state.config.leaps and state.theta is not None and state.theta.main):
+        return False
+    return len(state.finished) >= LEAPS_FROM and state.next_number % LEAP_EVERY == LEAP_EVERY - 1
 
 
 def successes(state: State) -> tuple[Array, Array]:
@@ -90,7 +105,7 @@ def side_of_box(state: State) -> float:
 
 def models_of(search: str, state: State) -> tuple[ModelName, ...]:
     """The models that are fitted for a search. A known kernel is the only model there is."""
-    if search == "model" or state.config.known_kernel is not None:
+    if search in ("model", "leap") or state.config.known_kernel is not None:
         return ("model",)
     if search == "bare":
         return ("bare",)

@@ -76,7 +76,7 @@ def test_what_each_search_brought(optimizer):
         if trial.status == "done" and trial.y < best:
             best, improved[trial.origin] = trial.y, improved[trial.origin] + 1
     assert {one.name: (one.points, one.improvements) for one in history.searches} == {
-        name: (points[name], improved[name]) for name in ("model", "plain", "near", "bare") if points[name]
+        name: (points[name], improved[name]) for name in ("model", "plain", "near", "bare", "leap") if points[name]
     }
     assert sum(one.points for one in history.searches) == 38
     said = next(sentence for sentence in history.sentences if sentence.startswith("Proposed were"))

@@ -269,8 +269,8 @@ def test_a_config_of_an_earlier_version_opens():
 def test_a_search_saved_before_there_was_a_setting_goes_on_without_it():
     for config in (Config(), Config.paper()):
         plain = config.to_plain()
-        del plain["squeeze"], plain["refit_growth"], plain["thrift"], plain["bare"]
-        before = dataclasses.replace(config, squeeze=False, refit_growth=1.0, thrift=0.0, bare=False)
+        del plain["squeeze"], plain["refit_growth"], plain["thrift"], plain["bare"], plain["leaps"]
+        before = dataclasses.replace(config, squeeze=False, refit_growth=1.0, thrift=0.0, bare=False, leaps=False)
         assert Config.from_plain(plain) == before
 
 

@@ -9,10 +9,10 @@ import pytest
 from scipy.spatial.distance import cdist
 from scipy.stats import norm
 
-from vsbo import Config, KnownKernel, Optimizer, Space, State, gp
-from vsbo.acquisition import log_expected_improvement
+from vsbo import Config, Integer, KnownKernel, Optimizer, Real, Space, State, gp
+from vsbo.acquisition import expected_improvement, log_expected_improvement
 from vsbo.data import standardize
-from vsbo.models import foretold
+from vsbo.models import foretold, posterior_of
 from vsbo.propose import fit_one
 from vsbo.state import Added, Asked, Failed, Fitted, LastFit, Told, extend
 from vsbo.turns import (
@@ -20,6 +20,8 @@ from vsbo.turns import (
     FADING,
     FIRST_SIDE,
     FIRST_SIDE_SQUEEZED,
+    LEAP_EVERY,
+    LEAPS_FROM,
     LEAST_SIDE,
     MOST_SIDE,
     TELLING,
@@ -100,6 +102,60 @@ def test_every_tenth_point_is_by_the_values_as_they_are_while_the_model_is_of_sq
     assert [number for number in numbers if drawn(number - 5, True) == "bare"] == [10, 20, 30, 40]
     assert not any(drawn(number - 5, False) == "bare" for number in numbers)
     assert drawn(5, True, config=Config(searches=("model",))) == "model"
+
+
+def test_every_tenth_point_is_a_leap_from_sixty_on_where_variables_have_main_effects():
+    def due(number, config=None, main=(1,)):
+        state = searched([("plain", 10.0 + i) for i in range(number - 5)], config)
+        return next_search(replace(state, theta=replace(state.theta, main=main, mainscale=0.1))) == "leap"
+
+    assert [number for number in range(5, 5 + LEAPS_FROM + 2 * LEAP_EVERY) if due(number)] == [69, 79]
+    assert not due(69, main=())
+    assert not due(69, Config(leaps=False))
+    assert not due(69, Config(searches=("model",)))
+
+
+def test_a_leap_is_the_best_point_with_one_variable_of_those_with_main_effects_far_away():
+    optimizer = Optimizer(Space.box(7), direction="maximize", seed=3, config=Config(n_raw=64, main_effects=3))
+    leaps = 0
+    while optimizer.state.next_number < 85:
+        before = optimizer.state
+        trial = optimizer.ask()
+        if trial.origin == "leap":
+            leaps += 1
+            theta = optimizer.state.theta
+            best = before.data.incumbent
+            moved = np.flatnonzero(trial.x != best)
+            assert len(moved) == 1
+            assert moved[0] in theta.main
+            assert abs(trial.x[moved[0]] - best[moved[0]]) >= 0.2
+            others = np.array(
+                [
+                    np.where(np.arange(7) == j, place, best)
+                    for j in theta.main
+                    for place in np.linspace(0.0, 1.0, 23)
+                    if abs(place - best[j]) >= 0.2
+                ]
+            )
+            posterior = posterior_of(before, before.data, theta)
+            mu, sigma = posterior.predict(np.vstack([trial.x, others]))
+            gain = expected_improvement(mu, 3.0 * sigma, float(np.max(posterior.y)))[0]
+            assert gain[0] >= 0.95 * np.max(gain[1:])  # it looks at other places than these
+        optimizer.tell(trial, float(np.sum(np.sin(11.0 * trial.x[:3] + np.arange(3)))))
+    assert leaps == 2
+    assert [one.points for one in optimizer.history().searches if one.name == "leap"] == [2]
+
+
+def test_where_no_leap_is_left_another_point_is_found():
+    """Two variables with two values each: every leap is an old point, sooner or later."""
+    space = Space({"a": Integer(0, 1), "b": Integer(0, 1), "c": Real(0.0, 1.0)})
+    optimizer = Optimizer(space, direction="maximize", seed=0, config=Config(n_raw=32, main_effects=2))
+    for _ in range(75):
+        trial = optimizer.ask()
+        optimizer.tell(trial, float(trial.x[0] - trial.x[1] - (trial.x[2] - 0.3) ** 2))
+    points = [tuple(trial.x) for trial in optimizer.trials]
+    assert len(set(points)) == len(points)
+    assert any(trial.origin == "leap" for trial in optimizer.trials)
 
 
 def test_the_bare_search_maximizes_expected_improvement_of_the_values_as_they_are():

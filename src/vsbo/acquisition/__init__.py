@@ -6,6 +6,7 @@ from vsbo.acquisition.maximize import (
     LONGEST_SCALE,
     Acquisition,
     Utility,
+    leaps,
     maximize,
     over,
     points_within,
@@ -14,6 +15,6 @@ from vsbo.acquisition.maximize import (
 )
 
 __all__ = [
-    "LONGEST_SCALE", "Acquisition", "Utility", "expected_improvement", "log_expected_improvement", "maximize", "over",
-    "points_within", "regret_bound", "start_points", "theorem_beta", "thrifty", "upper_confidence_bound",
+    "LONGEST_SCALE", "Acquisition", "Utility", "expected_improvement", "leaps", "log_expected_improvement", "maximize",
+    "over", "points_within", "regret_bound", "start_points", "theorem_beta", "thrifty", "upper_confidence_bound",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ of all. It climbs in units of the length-scales, in which every variable bends t
 rounds, and twenty times closer to the maximum, on states of a run.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -23,6 +23,8 @@ Acquisition = Callable[[Array, bool], tuple[Array, Array]]
 #: Local starts: this many variables are moved on average, by this deviation; and how many, if it is known which matter.
 MOVED, STEP = 5.0, 0.2
 MOVED_BY_WEIGHT = 20.0
+#: Leaps: how far one variable goes at least, and the places along its range.
+LEAP, PLACES = 0.2, 41
 #: Of the polish: rounds at most, relative gain that ends it, steps remembered, the first move's length in
 #: length-scales, and the part of a step below which a row gives up. 1e-4 ends within 2e-4 of the maximum on average.
 MOST_ROUNDS = 50
@@ -76,6 +78,17 @@ def points_within(
     d, (low, high) = len(center), box
     moved = rng.random((n, d)) < _chances(d, weights)
     return np.where(moved, low + (high - low) * rng.random((n, d)), center)
+
+
+def leaps(center: Array, variables: Sequence[int]) -> Array:
+    """The center (d,) with one of these variables moved by LEAP or more, to places that lie evenly: (k, d)."""
+    places = np.linspace(0.0, 1.0, PLACES)
+    points = [
+        np.where(np.arange(len(center)) == j, place, center)
+        for j in variables
+        for place in places[np.abs(places - center[j]) >= LEAP]
+    ]
+    return np.array(points).reshape(-1, len(center))
 
 
 def _chances(d: int, weights: Array | None) -> Array | float:

@@ -35,8 +35,8 @@ class Fallback:
 
 @dataclass(frozen=True)
 class SearchRecord:
-    """One of the searches that take turns: its name in `Config.searches` or "bare" (Config.bare), how many finished
-    points were its proposals, and how many of them were the best so far.
+    """One of the searches that take turns: its name in `Config.searches`, or "bare" or "leap" (`Config.bare`,
+    `Config.leaps`), how many finished points were its proposals, and how many of them were the best so far.
     """
 
     name: str
@@ -181,6 +181,7 @@ ORIGINS = {
     "plain": "the plain model",
     "near": "the search near the best",
     "bare": "the bare model",
+    "leap": "leaps",
     "design": "the design",
 }
 

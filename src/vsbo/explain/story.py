@@ -51,7 +51,7 @@ def history_of(state: State, evaluating: Mapping[int, float] | None = None) -> H
         equal = len({one.y for one in done}) == 1 < len(done)
         note = f"all {len(done)} values are equal" if equal else "there is no model of the values yet"
     several = state.config.searches if len(state.config.searches) > 1 else ()
-    beside = ("bare",) if proposed["bare"] else ()
+    beside = [name for name in ("bare", "leap") if proposed[name]]
     return History(
         periods=tuple(periods),
         convergence=tuple(convergence),
