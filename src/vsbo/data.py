@@ -14,6 +14,8 @@ from vsbo.arrays import Array
 CONSTANT = 16 * np.finfo(np.float64).eps
 #: Values below this quantile are the ones that squeezing draws together.
 KNEE = 0.75
+#: Where the best quarter of standardized values agrees to this, it has no scale to squeeze by.
+LEAST_WIDTH = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,9 +101,10 @@ def stretch(v: Array, u: Array) -> Array:
 
 
 def _knee(u: Array) -> tuple[float, float]:
-    """Where squeezing begins, and its scale: the distance from there to the best."""
+    """Where squeezing begins, and its scale: the distance from there to the best, 0 where that is rounding."""
     knee = float(np.quantile(u, KNEE))
-    return knee, float(np.max(u)) - knee
+    width = float(np.max(u)) - knee
+    return knee, width if width > LEAST_WIDTH else 0.0
 
 
 def is_new(x: Array, others: Array, tolerance: float = 1e-9) -> bool:

@@ -151,7 +151,7 @@ def foretold(state: State, since: int) -> Array:
     if state.theta is None:
         raise NumericalError("there is no model of the active variables")
     data = state.data.columns(state.active)
-    before = Data(data.X[:since], data.values[:since], data.pending)
+    before = Data(data.X[:since], data.y[:since], data.pending)  # failures as they counted then
     posterior = posterior_of(state, before, state.theta)
     z = _moved(data.values[since:], before.values, posterior.y)
     densities = np.empty(len(z))

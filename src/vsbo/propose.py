@@ -50,6 +50,8 @@ def propose(state: State) -> State:
     origin: str = next_search(state)
     try:
         state = extend(state, fit_active(state, origin))  # line 11
+        if origin == "leap" and not leaps_left(state):
+            origin = "model"
         began = time.perf_counter()
         candidates = maximize_acquisition(state, origin)  # line 12
         x = complete(state, candidates)  # line 13
@@ -200,7 +202,7 @@ def maximize_acquisition(state: State, search: str) -> Array:
         leaps = acq.leaps(leaders[0], state.theta.main)
         mu, sigma = posterior.predict(leaps)
         promise = acq.log_expected_improvement(mu, DOUBT * sigma, float(np.max(z)))[0]
-        return np.vstack([leaps[np.argsort(-promise, kind="stable")], acq.start_points(leaders, config.n_raw, rng)])
+        return leaps[np.argsort(-promise, kind="stable")]
     if search == "near":
         box = box_around(leaders[0], side, state.theta.lengthscales, weights)
         starts = acq.points_within(leaders[0], box, config.n_raw, rng, weights)
@@ -211,6 +213,13 @@ def maximize_acquisition(state: State, search: str) -> Array:
     if search != "model" or config.thrift == 0.0 or config.acquisition != "log_ei":
         return found
     return np.vstack([acq.thrifty(acquisition, found[0], leaders[0], config.thrift), found])
+
+
+def leaps_left(state: State) -> bool:
+    """Whether there is a leap from the best point that nobody has asked for; among choices there may be none."""
+    main = () if state.theta is None else state.theta.main
+    asked, leaps = asked_for(state), state.space.snap(acq.leaps(state.data.incumbent, main))
+    return any(is_new(x, asked) for x in leaps)
 
 
 def box_around(best: Array, side: float, lengthscales: Array, weights: Array | None) -> tuple[Array, Array]:

@@ -338,6 +338,7 @@ def _apply(state: State, event: Event) -> State:
                 theta_full=event.theta_full,
                 plain=state.plain if same else LastFit(),
                 bare=state.bare if same else LastFit(),
+                ahead=state.ahead if same else 0.0,
             )
         case Adapted(numbers):
             told = [state.evaluations[number] for number in numbers]

@@ -5,6 +5,7 @@ modes of functions that are nearly sums, and trust themselves too much on others
 are nearly alike, follows what many of them do together; and late in a run small gains lie around the best point, where
 expected improvement over the whole cube does not look. So each gets turns by its successes, drawn by
 Thompson sampling (Beta-Bernoulli, in which the past fades). Nothing is stored for it: it follows from the trials.
+
 A third model is between the two: length-scales of their own, but no main effects ("bare"). Where few variables matter
 it foretells better than the plain one from the first points on, and then it takes its place for a while: which of the
 two a search goes by follows from the densities that they gave to the values before those came.
@@ -25,6 +26,8 @@ import numpy as np
 
 from vsbo.arrays import Array
 from vsbo.config import ModelName, SearchName
+from vsbo.data import standardize
+from vsbo.errors import NumericalError
 from vsbo.models import foretold
 from vsbo.rng import Purpose, stream
 from vsbo.state import State
@@ -46,7 +49,7 @@ TELLING = 2.0
 #: suppose that the model with main effects knows by then what the bare one does, and that another one is of more use.
 BARE_UNTIL = 60
 #: While the model is of squeezed values, one of so many points is by the bare one. Where runs of Branin50 are stuck at
-#: a lesser maximum, the first excludes the better place by four deviations, the second by one.
+#: a lesser maximum, the model excludes the better place by four deviations, the bare one by one.
 BARE_EVERY = 10
 #: After so many evaluations, one of so many points is a leap.
 LEAPS_FROM, LEAP_EVERY = 60, 10
@@ -74,7 +77,7 @@ def next_search(state: State) -> SearchName | Literal["bare", "leap"]:
 
 def leap_due(state: State) -> bool:
     """Whether the next point is a leap: one variable that has a main effect far away, all others at the best point."""
-    if not (state.config.leaps and state.theta is not None and state.theta.main):
+    if not (state.config.leaps and state.all_active and state.theta is not None and state.theta.main):
         return False
     return len(state.finished) >= LEAPS_FROM and state.next_number % LEAP_EVERY == LEAP_EVERY - 1
 
@@ -134,12 +137,17 @@ def as_seen_by(model: ModelName, state: State) -> State:
 
 def ahead(state: State) -> float:
     """Nats by which the bare model has foretold values better than the plain one lately, with those that came since
-    both were last fitted.
+    both were last fitted. Where all values were equal until then, nothing was foretold: there was no unit.
     """
-    since, known = max(state.plain.fitted_at, state.bare.fitted_at), state.ahead
-    if state.plain.theta is None or state.bare.theta is None or since == len(state.finished):
+    since, n, known = max(state.plain.fitted_at, state.bare.fitted_at), len(state.finished), state.ahead
+    if state.plain.theta is None or state.bare.theta is None or since == n or n >= BARE_UNTIL:
         return known
-    better = foretold(as_seen_by("bare", state), since) - foretold(as_seen_by("plain", state), since)
+    if not standardize(state.data.values[:since]).any():
+        return known
+    try:
+        better = foretold(as_seen_by("bare", state), since) - foretold(as_seen_by("plain", state), since)
+    except NumericalError:
+        return known
     for nats in np.clip(np.nan_to_num(better), -TELLING, TELLING):
         known = FADING * known + float(nats)
     return known

@@ -314,7 +314,7 @@ def test_stretching_undoes_squeezing_and_goes_on_straight_below_everything():
     assert np.isfinite(stretch(np.array([-1e6]), SPREAD)).all()
 
 
-@pytest.mark.parametrize("u", [[1.0], [0.0, 0.0, 0.0], [-5.0, 1.0, 1.0]])
+@pytest.mark.parametrize("u", [[1.0], [0.0, 0.0, 0.0], [-5.0, 1.0, 1.0], [-5.0, -4.0, 1.0, 1.0 + 1e-15, 1.0]])
 def test_squeezing_leaves_alone_what_has_no_best_quarter(u):
     u = np.array(u)
     assert squeeze(u)[1] == 0.0

@@ -9,9 +9,10 @@ import pytest
 from scipy.spatial.distance import cdist
 from scipy.stats import norm
 
-from vsbo import Config, Integer, KnownKernel, Optimizer, Real, Space, State, gp
+from vsbo import Config, Integer, KnownKernel, Optimizer, Space, State, gp
 from vsbo.acquisition import expected_improvement, log_expected_improvement
 from vsbo.data import standardize
+from vsbo.errors import NumericalError
 from vsbo.models import foretold, posterior_of
 from vsbo.propose import fit_one
 from vsbo.state import Added, Asked, Failed, Fitted, LastFit, Told, extend
@@ -113,6 +114,7 @@ def test_every_tenth_point_is_a_leap_from_sixty_on_where_variables_have_main_eff
     assert not due(69, main=())
     assert not due(69, Config(leaps=False))
     assert not due(69, Config(searches=("model",)))
+    assert not due(69, Config(variables=(0, 1)))  # the others are not the best point's then
 
 
 def test_a_leap_is_the_best_point_with_one_variable_of_those_with_main_effects_far_away():
@@ -146,16 +148,21 @@ def test_a_leap_is_the_best_point_with_one_variable_of_those_with_main_effects_f
     assert [one.points for one in optimizer.history().searches if one.name == "leap"] == [2]
 
 
-def test_where_no_leap_is_left_another_point_is_found():
-    """Two variables with two values each: every leap is an old point, sooner or later."""
-    space = Space({"a": Integer(0, 1), "b": Integer(0, 1), "c": Real(0.0, 1.0)})
-    optimizer = Optimizer(space, direction="maximize", seed=0, config=Config(n_raw=32, main_effects=2))
-    for _ in range(75):
+def test_where_no_leap_is_left_the_model_proposes():
+    """Every variable has two values: soon all neighbours of the best point are old."""
+    space = Space({f"x{j}": Integer(0, 1) for j in range(9)})
+    optimizer = Optimizer(space, direction="maximize", seed=0, config=Config(n_raw=32, main_effects=3))
+    instead = 0
+    while optimizer.state.next_number < 130:
+        before = optimizer.state
         trial = optimizer.ask()
-        optimizer.tell(trial, float(trial.x[0] - trial.x[1] - (trial.x[2] - 0.3) ** 2))
+        if trial.origin == "leap":
+            assert np.sum(space.to_unit(trial.x) != before.data.incumbent) == 1
+        instead += next_search(before) == "leap" != trial.origin
+        optimizer.tell(trial, float(trial.x[0] + 2.0 * trial.x[1] - trial.x[2] + 0.1 * trial.x[3] * trial.x[4]))
     points = [tuple(trial.x) for trial in optimizer.trials]
     assert len(set(points)) == len(points)
-    assert any(trial.origin == "leap" for trial in optimizer.trials)
+    assert instead > 2
 
 
 def test_the_bare_search_maximizes_expected_improvement_of_the_values_as_they_are():
@@ -323,6 +330,41 @@ def test_forecasts_fade_and_one_value_tells_only_so_much():
     outlier = extend(state, [Added(25, np.full(6, 0.5), 1e6)])
     assert abs(ahead(replace(outlier, ahead=7.0)) - FADING * 7.0) == pytest.approx(TELLING)
     assert ahead(replace(outlier, bare=LastFit(), ahead=7.0)) == 7.0  # one of them is not there yet
+
+
+def test_nothing_is_foretold_before_values_differ_nor_after_the_contest():
+    for scale in (1.0, 1e6, 1e-6):
+        flat = told(lambda x: 5.0, more=0)
+        flat = extend(flat, [Added(25 + i, np.full(6, 0.1 * i), scale * i) for i in range(4)])
+        assert ahead(replace(flat, ahead=7.0)) == 7.0
+    late = told(smooth, n=BARE_UNTIL - 1, more=1)
+    assert ahead(replace(late, ahead=7.0)) == 7.0
+
+
+def test_a_forecast_does_not_know_what_comes_after_it():
+    rng = np.random.default_rng(5)
+    points = rng.random((27, 6))
+
+    def densities(last):
+        state = State.new(Space.box(6), "maximize", 0, Config(n_raw=64))
+        failed = [Added(i, x, np.nan if i == 3 else smooth(x)) for i, x in enumerate(points[:25])]
+        state = extend(state, failed)
+        state = extend(state, fit_one(state, "bare"))
+        state = extend(state, [Added(25, points[25], smooth(points[25])), Added(26, points[26], last)])
+        return foretold(as_seen_by("bare", state), 25)
+
+    assert densities(0.0)[0] == densities(-30.0)[0]
+    assert densities(0.0)[1] != densities(-30.0)[1]
+
+
+def test_a_forecast_that_cannot_be_made_costs_nothing_else(monkeypatch):
+    def fails(state, since):
+        raise NumericalError("made to")
+
+    monkeypatch.setattr("vsbo.turns.foretold", fails)
+    state = replace(told(smooth), ahead=7.0)
+    assert ahead(state) == 7.0
+    assert [event.ahead for event in fit_one(state, "bare")] == [7.0]
 
 
 def test_a_state_saved_when_there_were_two_models_goes_on_without_the_third():

@@ -178,7 +178,7 @@ _WHY = {
 #: What proposed a point, by its origin.
 ORIGINS = {
     "model": "the model",
-    "plain": "the plain model",
+    "plain": "the plain search",
     "near": "the search near the best",
     "bare": "the bare model",
     "leap": "leaps",
