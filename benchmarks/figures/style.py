@@ -63,8 +63,11 @@ ABLATION = (
 #: Methods from elsewhere (module:attribute) share the last colour that is left.
 OTHER = "#5C5C5C"
 
-DASHES: tuple[Dashes, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (3, 3)), (0, (8, 4)))
-MARKERS = ("o", "s", "^", "D", "v", "P")
+DASHES: tuple[Dashes, ...] = (
+    "-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (3, 3)), (0, (8, 4)),
+    (0, (9, 1.5, 1.2, 1.5, 1.2, 1.5)),
+)  # fmt: skip
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 #: What the paper compares (its section 6), here with its own settings where there are two.
 PAPER = (
