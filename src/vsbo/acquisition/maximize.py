@@ -23,7 +23,8 @@ Acquisition = Callable[[Array, bool], tuple[Array, Array]]
 #: Local starts: this many variables are moved on average, by this deviation; and how many, if it is known which matter.
 MOVED, STEP = 5.0, 0.2
 MOVED_BY_WEIGHT = 20.0
-#: Leaps: how far one variable goes at least, and the places along its range.
+#: Leaps: how far one variable goes at least, or the largest EI would be next to the best point; and the places along
+#: its range.
 LEAP, PLACES = 0.2, 41
 #: Of the polish: rounds at most, relative gain that ends it, steps remembered, the first move's length in
 #: length-scales, and the part of a step below which a row gives up. 1e-4 ends within 2e-4 of the maximum on average.
