@@ -221,14 +221,30 @@ def test_several_points_may_be_pending_and_none_is_asked_twice(name):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_pending_points_repel(seed):
-    """A model that is sure of its maximum would ask for it again and again; pending points keep the next ones away."""
-    optimizer = Optimizer(Space.box(2), seed=seed, direction="maximize", config=Config.vanilla(n_initial=4))
-    drive(optimizer, 12, lambda x: float(-np.sum((x - 0.3) ** 2)))
+    """The model's maximum would be asked for again and again (0.001 to 0.03 apart, in these four, if the model did not
+    know of pending points); once it is pending, the next ones are elsewhere.
+    """
+    optimizer = Optimizer(Space.box(5), seed=seed, direction="maximize", config=Config.vanilla(n_initial=4))
+    drive(optimizer, 8, lambda x: float(-np.sum((x - 0.3) ** 2)))
     alone = Optimizer.from_state(optimizer.state).ask().x
     X = np.array([optimizer.ask().x for _ in range(5)])
     np.testing.assert_array_equal(X[0], alone)
     distances = np.linalg.norm(X[:, None] - X[None], axis=-1)
-    assert distances[np.triu_indices(5, 1)].min() > 0.05
+    assert distances[np.triu_indices(5, 1)].min() > 0.1
+
+
+def test_eight_workers_find_the_best_point_too():
+    """A pending point must repel without spoiling the model around it. In 60 evaluations of which seven are always
+    pending, the loss was 0.005 to 0.022 over five seeds, and 0.1 to 0.18 where a pending point counted as the average.
+    """
+    for seed in range(2):
+        optimizer = Optimizer(Space.box(12), seed=seed, direction="maximize")
+        pending = [optimizer.ask() for _ in range(8)]
+        for _ in range(60):
+            trial = pending.pop(0)
+            optimizer.tell(trial, -float(np.sum((trial.x - 0.3) ** 2)))
+            pending.append(optimizer.ask())
+        assert max(trial.y for trial in optimizer.trials if trial.status == "done") > -0.05
 
 
 def test_everything_may_be_asked_before_anything_is_told():
