@@ -193,6 +193,11 @@ class Config:
     """With several searches: from 60 evaluations on, every tenth point is the best one with one variable far from where
     it is, of those with main effects (turns.py). Paper: no."""
 
+    discrete: bool = True
+    """Whole numbers and choices of up to a dozen values, and all choices without order, are searched value by value,
+    and the values of a choice without order are equally far apart in all models. Otherwise they are real variables that
+    are rounded. Paper: it has none."""
+
     # --- the other variables (section 3.3); without effect while all are modelled, as by default
     complement: ComplementName = "cma"
     """"cma": conditional Gaussian of the evolution strategy. "mix": Spagnol et al. "fixed": `fixed_value`."""
@@ -265,7 +270,7 @@ class Config:
         published = cls(
             center=False, acquisition="ei", prior="none", outputscale="learned", main_effects=0, squeeze=False,
             noise_floor=1e-4, refit_growth=1.0, selection="momentum", n_restarts=4, thrift=0.0,
-            weighted_starts=False, searches=("model",), bare=False, leaps=False,
+            weighted_starts=False, searches=("model",), bare=False, leaps=False, discrete=False,
         )  # fmt: skip
         return replace(published, **changes)
 
@@ -274,7 +279,7 @@ class Config:
         """Plain Bayesian optimization: all variables alike in one product kernel."""
         plain = cls(
             center=False, main_effects=0, squeeze=False, refit_growth=1.0, thrift=0.0, weighted_starts=False,
-            searches=("model",), bare=False, leaps=False,
+            searches=("model",), bare=False, leaps=False, discrete=False,
         )  # fmt: skip
         return replace(plain, **changes)
 
@@ -287,7 +292,7 @@ class Config:
         known = cls(
             n_initial=1, center=False, mean="zero", standardize=False, prior="none", known_kernel=known_kernel,
             main_effects=0, squeeze=False, selection="fixed", acquisition="ucb", complement="fixed", n_restarts=4,
-            thrift=0.0, weighted_starts=False, searches=("model",), bare=False, leaps=False,
+            thrift=0.0, weighted_starts=False, searches=("model",), bare=False, leaps=False, discrete=False,
         )  # fmt: skip
         return replace(known, **changes)
 
@@ -320,7 +325,7 @@ class Config:
 #: Settings of earlier versions. What was saved with them opens all the same, and goes on with the settings of today.
 _RETIRED = ("patience",)
 #: Settings that earlier versions did not have, as those searched.
-_LATER = {"squeeze": False, "refit_growth": 1.0, "thrift": 0.0, "bare": False, "leaps": False}
+_LATER = {"squeeze": False, "refit_growth": 1.0, "thrift": 0.0, "bare": False, "leaps": False, "discrete": False}
 
 _CHOICES = {
     "kernel": KernelName,

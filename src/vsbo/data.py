@@ -4,7 +4,7 @@ n = observations, D = variables, p = pending points.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,12 +23,14 @@ LEAST_WIDTH = 1e-9
 class Data:
     """Observations in the order in which they finished.
 
-    X (n, D); y (n,), NaN where the evaluation failed; pending (p, D): asked, not yet told.
+    X (n, D); y (n,), NaN where the evaluation failed; pending (p, D): asked, not yet told. levels (D,): of each
+    variable how many values it has, if they have no order and a model shall know it, otherwise 0; () if none is so.
     """
 
     X: Array
     y: Array
     pending: Array
+    levels: tuple[int, ...] = ()
 
     @property
     def n(self) -> int:
@@ -55,7 +57,12 @@ class Data:
 
     def columns(self, active: Sequence[int]) -> "Data":
         """The same observations, seen through some of the variables."""
-        return Data(self.X[:, active], self.y, self.pending[:, active])
+        levels = tuple(self.levels[j] for j in active) if self.levels else ()
+        return Data(self.X[:, active], self.y, self.pending[:, active], levels if any(levels) else ())
+
+    def first(self, n: int) -> "Data":
+        """The first n of the observations; failures as they counted then."""
+        return replace(self, X=self.X[:n], y=self.y[:n])
 
 
 def standardize(y: Array) -> Array:

@@ -111,7 +111,7 @@ def fit_model(
         return gp.Fit(gp.Hyperparameters(frozen(scales), known.outputscale, known.noise), np.nan, "known", 0)
     tolerance = fit_tolerance(state.config, warm=cold == ())
     z = model_values(state, data, squeezed)
-    found = gp.fit(data.X, z, state.config, warm=warm, cold=cold, tolerance=tolerance, main=main)
+    found = gp.fit(data.X, z, state.config, warm=warm, cold=cold, tolerance=tolerance, main=main, levels=data.levels)
     return replace(found, theta=replace(found.theta, squeezed=squeezed))
 
 
@@ -141,7 +141,7 @@ def fit_form(state: State, warm: Sequence[gp.Hyperparameters], cold: Sequence[st
 def posterior_of(state: State, data: Data, theta: gp.Hyperparameters) -> gp.Posterior:
     """The posterior of these observations under given hyper-parameters."""
     z = model_values(state, data, theta.squeezed)
-    return gp.condition(data.X, z, theta, state.config.kernel, state.config.mean)
+    return gp.condition(data.X, z, theta, state.config.kernel, state.config.mean, data.levels)
 
 
 def foretold(state: State, since: int) -> Array:
@@ -151,7 +151,7 @@ def foretold(state: State, since: int) -> Array:
     if state.theta is None:
         raise NumericalError("there is no model of the active variables")
     data = state.data.columns(state.active)
-    before = Data(data.X[:since], data.y[:since], data.pending)  # failures as they counted then
+    before = data.first(since)
     posterior = posterior_of(state, before, state.theta)
     z = _moved(data.values[since:], before.values, posterior.y)
     densities = np.empty(len(z))
@@ -182,6 +182,12 @@ def importance_of(state: State, posterior: gp.Posterior) -> Array:
         return selection.kl_importance(posterior)
     rng = stream(state.seed, len(state.finished), Purpose.IMPORTANCE)  # by what is known: asking changes no score
     return selection.gradient_importance(posterior, state.config.n_importance, rng)
+
+
+def lattice_of(state: State) -> acq.Lattice | None:
+    """The active variables that take few values; None if there are none, or if they are searched as real ones."""
+    places = tuple(state.space.places[j] for j in state.active)
+    return acq.Lattice(places) if state.config.discrete and any(at is not None for at in places) else None
 
 
 def utility_of(state: State, best: float) -> acq.Utility:
@@ -228,11 +234,13 @@ def expected_gain(state: State) -> float | None:
         return None
     rng = stream(state.seed, state.next_number, Purpose.STOPPING)
     leaders = data.X[np.argsort(-z, kind="stable")[:5]]
-    starts = acq.start_points(leaders, state.config.n_raw, rng)
+    lattice = lattice_of(state)
+    starts = acq.start_points(leaders, state.config.n_raw, rng, lattice=lattice)
     best = float(np.max(z))
     log_gain = acq.over(posterior, lambda mu, sigma: acq.log_expected_improvement(mu, sigma, best))
     try:
-        found = acq.maximize(log_gain, starts, leaders[:1], state.config.n_restarts, state.theta.lengthscales)
+        scales = state.theta.lengthscales
+        found = acq.maximize(log_gain, starts, leaders[:1], state.config.n_restarts, scales, None, lattice, rng)
     except NumericalError:
         return None
     hoped = best + float(np.exp(log_gain(found[:1], True)[0][0]))

@@ -23,6 +23,7 @@ from vsbo.models import (
     fit_form,
     full_model,
     importance_of,
+    lattice_of,
     model_values,
     posterior_of,
     utility_of,
@@ -110,7 +111,7 @@ def reselect(state: State) -> tuple[Event, ...]:
     data, config = state.data, state.config
     z = model_values(state, data)
     known = {state.active: state.theta} if config.warm_start and state.theta is not None else {}
-    models = selection.NestedModels(data.X, z, config, known)
+    models = selection.NestedModels(data.X, z, config, known, data.levels)
 
     def order_within(variables: Sequence[int]) -> tuple[int, ...]:
         key = sorted(variables)
@@ -198,19 +199,22 @@ def maximize_acquisition(state: State, search: str) -> Array:
     for x in data.pending:
         posterior = posterior.extend(x, min(float(posterior.mean(x[None, :])[0]), best))
     rng = stream(state.seed, state.next_number, Purpose.ACQUISITION)
+    lattice = lattice_of(state)
     leaders, weights = data.X[np.argsort(-z, kind="stable")[:5]], weights_of(state, posterior)
     if search == "leap":
-        leaps = acq.leaps(leaders[0], state.theta.main)
+        leaps = acq.leaps(leaders[0], state.theta.main, lattice)
         mu, sigma = posterior.predict(leaps)
         promise = acq.log_expected_improvement(mu, DOUBT * sigma, best)[0]
         return leaps[np.argsort(-promise, kind="stable")]
     if search == "near":
         box = box_around(leaders[0], side, state.theta.lengthscales, weights)
-        starts = acq.points_within(leaders[0], box, config.n_raw, rng, weights)
+        lattice = lattice and lattice.near(leaders[0], 0.5 * side)  # a side of 0.8 moves a variable by 0.4 at most
+        starts = acq.points_within(leaders[0], box, config.n_raw, rng, weights, lattice)
     else:
-        box, starts = None, acq.start_points(leaders, config.n_raw, rng, weights)
+        box, starts = None, acq.start_points(leaders, config.n_raw, rng, weights, lattice)
     acquisition = acq.over(posterior, utility_of(state, best))
-    found = acq.maximize(acquisition, starts, leaders[:1], config.n_restarts, state.theta.lengthscales, box)
+    scales = state.theta.lengthscales
+    found = acq.maximize(acquisition, starts, leaders[:1], config.n_restarts, scales, box, lattice, rng)
     if search != "model" or config.thrift == 0.0 or config.acquisition != "log_ei":
         return found
     return np.vstack([acq.thrifty(acquisition, found[0], leaders[0], config.thrift), found])
@@ -219,7 +223,7 @@ def maximize_acquisition(state: State, search: str) -> Array:
 def leaps_left(state: State) -> bool:
     """Whether there is a leap from the best point that nobody has asked for; among choices there may be none."""
     main = () if state.theta is None else state.theta.main
-    asked, leaps = asked_for(state), state.space.snap(acq.leaps(state.data.incumbent, main))
+    asked, leaps = asked_for(state), state.space.snap(acq.leaps(state.data.incumbent, main, lattice_of(state)))
     return any(is_new(x, asked) for x in leaps)
 
 

@@ -18,6 +18,9 @@ from vsbo.errors import InputError
 
 #: Whole numbers up to here come back exactly from the cube, on a logarithmic axis, too (there the error is 2^-47).
 LARGEST_WHOLE = 2**40
+#: Values of a whole number or an ordered choice up to which they are taken one by one. With more it is searched as a
+#: real variable and rounded: its places are close together, and there are too many changes to look at.
+MOST_PLACES = 12
 #: What a choice or a fixed variable may be: what JSON can say, since studies are kept as JSON.
 PLAIN = (str, bool, int, float, type(None))
 
@@ -264,6 +267,24 @@ class Space:
         return np.array([v.whole for v in self.variables.values()])
 
     @cached_property
+    def places(self) -> tuple[Array | None, ...]:
+        """Of each variable where its values stand in the cube (k,), ascending; None if it is real or has many values:
+        more than MOST_PLACES that have an order.
+        """
+        return tuple(
+            places_of(v) if not isinstance(v, Real) and (v.high - v.low < MOST_PLACES or levels) else None
+            for v, levels in zip(self.variables.values(), self.levels, strict=True)
+        )
+
+    @cached_property
+    def levels(self) -> tuple[int, ...]:
+        """Of each variable how many values it has, if they have no order, and 0 otherwise; of two values none has."""
+        return tuple(
+            len(v.values) if isinstance(v, Choice) and not v.ordered and len(v.values) > 2 else 0
+            for v in self.variables.values()
+        )
+
+    @cached_property
     def _limits(self) -> tuple[Array, Array]:
         """Lower and upper limits (D,) on the scale on which the cube is linear; a whole number owns +- 1/2."""
         least, most = self._bounds
@@ -362,6 +383,11 @@ class Space:
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}: {_shown(v)}" for name, v in list(self.variables.items())[:4])
         return f"Space({self.D} variables: {shown}{', ...' if self.D > 4 else ''})"
+
+
+def places_of(variable: Integer | Choice) -> Array:
+    """Where all its values stand in the cube (k,), ascending: each in the middle of its part."""
+    return Space({"x": variable}).to_unit(np.arange(variable.low, variable.high + 1.0)[:, None])[:, 0]
 
 
 def _shown(variable: Variable) -> str:

@@ -237,6 +237,7 @@ class State:
             X=np.array([e.x for e in done]).reshape(-1, self.D),
             y=np.array([e.y for e in done], dtype=np.float64),
             pending=np.array(pending).reshape(-1, self.D),
+            levels=self.space.levels if self.config.discrete else (),
         )
 
     @property

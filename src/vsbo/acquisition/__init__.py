@@ -2,6 +2,7 @@
 
 from vsbo.acquisition.confidence_bound import regret_bound, theorem_beta, upper_confidence_bound
 from vsbo.acquisition.expected_improvement import expected_improvement, log_expected_improvement
+from vsbo.acquisition.lattice import Lattice
 from vsbo.acquisition.maximize import (
     LONGEST_SCALE,
     Acquisition,
@@ -15,6 +16,7 @@ from vsbo.acquisition.maximize import (
 )
 
 __all__ = [
-    "LONGEST_SCALE", "Acquisition", "Utility", "expected_improvement", "leaps", "log_expected_improvement", "maximize",
-    "over", "points_within", "regret_bound", "start_points", "theorem_beta", "thrifty", "upper_confidence_bound",
+    "LONGEST_SCALE", "Acquisition", "Lattice", "Utility", "expected_improvement", "leaps", "log_expected_improvement",
+    "maximize", "over", "points_within", "regret_bound", "start_points", "theorem_beta", "thrifty",
+    "upper_confidence_bound",
 ]  # fmt: skip

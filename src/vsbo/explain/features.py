@@ -16,7 +16,7 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss, legvander
 
 from vsbo.arrays import Array, frozen
-from vsbo.space import Choice, Space, Variable
+from vsbo.space import Choice, Integer, Real, Space, places_of
 
 #: Functions of a real variable: up to this degree.
 DEGREE = 16
@@ -116,7 +116,7 @@ def _basis(space: Space, j: int, seen: Array) -> Basis:
     variable = space.variables[space.names[j]]
     most = MOST_LOG_LEVELS if variable.log else MOST_LEVELS
     many = not isinstance(variable, Choice) and variable.high - variable.low >= most
-    if not variable.whole or many:
+    if isinstance(variable, Real) or many:
         return Basis(ordered=True)
     levels, widths = _levels(variable)
     ordered = not isinstance(variable, Choice) or variable.ordered or len(levels) == 2
@@ -133,16 +133,11 @@ def _basis(space: Space, j: int, seen: Array) -> Basis:
     return Basis(ordered, levels, widths, table)
 
 
-def _levels(variable: Variable) -> tuple[Array, Array]:
+def _levels(variable: Integer | Choice) -> tuple[Array, Array]:
     """Where the levels of a whole number or a choice stand in [0, 1], and how much of it each owns; both (L,)."""
     edges = np.arange(variable.low, variable.high + 2) - 0.5
     edges = np.log(edges) if variable.log else edges
-    edges = (edges - edges[0]) / (edges[-1] - edges[0])
-    whole = np.arange(variable.low, variable.high + 1, dtype=np.float64)
-    if variable.log:
-        span = np.log(variable.high + 0.5) - np.log(variable.low - 0.5)
-        return (np.log(whole) - np.log(variable.low - 0.5)) / span, np.diff(edges)
-    return 0.5 * (edges[1:] + edges[:-1]), np.diff(edges)
+    return places_of(variable), np.diff(edges) / (edges[-1] - edges[0])
 
 
 def feature_matrix(bases: Sequence[Basis], X: Array, most: int | None = None) -> Array:

@@ -58,11 +58,12 @@ def fit(
     cold: Sequence[str] | None = None,
     tolerance: float = TOLERANCE,
     main: tuple[int, ...] = (),
+    levels: tuple[int, ...] = (),
 ) -> Fit:
     """The best local optimum reached from the warm and the named cold starts (None: all); X (n, d), y (n,).
 
-    main: the columns that have a main effect of their own. Where none of the starts leads anywhere, all cold ones are
-    tried; then it raises NumericalError.
+    main: the columns that have a main effect of their own; levels: of choices, as in choices.py. Where none of the
+    starts leads anywhere, all cold ones are tried; then it raises NumericalError.
     """
     n, d = X.shape
     limits = _limits(d, config, bool(main))
@@ -71,7 +72,7 @@ def fit(
         theta = Hyperparameters.from_log(np.clip(cold_start("scaled", d, main), *limits.T), main)
         return Fit(theta, np.nan, "constant", 0)
     prior = prior_for(config.prior, d, bool(main))
-    likelihood = Likelihood(X, y, config.kernel, config.mean, prior, main)
+    likelihood = Likelihood(X, y, config.kernel, config.mean, prior, main, levels)
     every = cold_names(config)
     starts = [("warm", _warm_start(theta, main)) for theta in warm]
     starts += [(name, cold_start(name, d, main)) for name in (every if cold is None else cold)]

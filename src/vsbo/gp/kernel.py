@@ -113,9 +113,11 @@ def evaluate(kernel: KernelName, U: Array, right: Array, h: Array | None = None)
     return k
 
 
-def main_effects(kernel: KernelName, V: Array, U: Array, slopes: Array | None = None) -> Array:
+def main_effects(
+    kernel: KernelName, V: Array, U: Array, slopes: Array | None = None, apart: Array | None = None
+) -> Array:
     """sum_j K_j (k, n) between the scaled coordinates V (m, k) and U (m, n); each dK_j / dv_j (m, k, n) too, written
-    into an array for them.
+    into an array for them. apart (m,): how far all values of a choice are apart, scaled; 0 where it is none.
 
     As many variables at a time as stay in the cache: all for the few points of a polish, one for those of a ranking.
     """
@@ -126,6 +128,9 @@ def main_effects(kernel: KernelName, V: Array, U: Array, slopes: Array | None = 
         some = slice(first, first + size)
         u, v = U[some, None, :], V[some, :, None]
         drift = np.subtract(u, v, out=np.empty((len(u), *shape), V.dtype))  # by itself in an order of its own
+        if apart is not None:
+            own = apart[some, None, None]
+            drift = np.where(own > 0.0, np.sign(drift) * own, drift)
         k, h = np.empty_like(drift), None if slopes is None else slopes[some]
         KERNELS[kernel](drift * drift, k, h, np.abs(drift))
         total += k[0] if len(k) == 1 else k.sum(axis=0)

@@ -16,6 +16,7 @@ from scipy.linalg import blas
 
 from vsbo.arrays import Array, frozen
 from vsbo.config import KernelName, MeanName
+from vsbo.gp.choices import APART, owners, spread
 from vsbo.gp.kernel import ALONG, KERNELS
 from vsbo.gp.prior import Prior
 from vsbo.linalg import cholesky, inverse
@@ -98,6 +99,7 @@ _squares, _pairs = _Kept(), _Kept()
 
 class Likelihood:
     """NLL (plus the prior's, if there is one) of X (n, d), y (n,), as a function of log theta as `to_log` has it.
+    levels: of choices, as in choices.py.
 
     Holds its workspace: four (n, d) arrays, and for each thread what all likelihoods share, since every call fills it
     anew: three (n, n) arrays, Fortran-ordered for BLAS and of symmetric ones the lower triangle only, and of main
@@ -112,7 +114,11 @@ class Likelihood:
         mean: MeanName = "constant",
         prior: Prior | None = None,
         main: tuple[int, ...] = (),
+        levels: tuple[int, ...] = (),
     ) -> None:
+        self._main = _MainEffects(X, main, kernel, levels) if main else None
+        self._owners = owners(levels) if levels else None
+        X = spread(X, levels)
         n, d = X.shape
         # Distances do not see a shift; centred points lose less to rounding in |u|^2 + |v|^2 - 2 u.v.
         self._X = np.asfortranarray(X - X.mean(axis=0))
@@ -123,19 +129,18 @@ class Likelihood:
         self._U1, self._SU = np.ones((n, d + 1), order="F"), np.empty((n, d + 1), order="F")
         self._UU = np.empty((n, d), order="F")
         self._y1 = np.column_stack([y, np.ones(n)]).copy(order="F")
-        self._main = _MainEffects(X, main, kernel) if main else None
         self.evaluations = 0
 
     def __call__(self, log_theta: Array) -> tuple[float, Array]:
         """Value and gradient, as long as log_theta. Raises NumericalError where M is not positive definite."""
-        n, d = self._X.shape
+        n, d = len(self._y), len(log_theta) - (2 if self._main is None else 3)
         self.evaluations += 1
         inverse_l, a, s = np.exp(-log_theta[:d]), float(np.exp(log_theta[d])), float(np.exp(log_theta[d + 1]))
         share = 0.0 if self._main is None else _share(log_theta[d + 2])
         variance, a = a, a * (1.0 - share)
 
-        U = self._U1[:, :d]
-        np.multiply(self._X, inverse_l, out=U)
+        U = self._U1[:, :-1]
+        np.multiply(self._X, inverse_l if self._owners is None else inverse_l[self._owners], out=U)
         squares: list[Array] = [row.reshape(n, n, order="F") for row in _squares.of(3, n * n)]
         q, M, h = squares
 
@@ -172,7 +177,8 @@ class Likelihood:
         W = blas.dsyr(-1.0, alpha, a=W, lower=1, overwrite_a=1)
         h *= W
         SU = blas.dsymm(a, h, self._U1, lower=1, c=self._SU, overwrite_c=1)
-        gradient[:d] = SU[:, d] @ np.multiply(U, U, out=self._UU) - np.einsum("ij,ij->j", SU[:, :d], U)
+        along = SU[:, -1] @ np.multiply(U, U, out=self._UU) - np.einsum("ij,ij->j", SU[:, :-1], U)
+        gradient[:d] = along if self._owners is None else np.bincount(self._owners, along, d)
 
         if self._main is not None:
             self._main.add_gradient(gradient, W, trace - square_alpha, share)
@@ -188,7 +194,7 @@ class _MainEffects:
     variable at a time, so that what it works on stays in the cache: an exponential a pair and variable is all its cost.
     """
 
-    def __init__(self, X: Array, main: tuple[int, ...], kernel: KernelName) -> None:
+    def __init__(self, X: Array, main: tuple[int, ...], kernel: KernelName, levels: tuple[int, ...]) -> None:
         n = len(X)
         self._at, self._along = list(main), ALONG[kernel]
         earlier, later = np.triu_indices(n, 1)
@@ -198,6 +204,9 @@ class _MainEffects:
         for column, apart in zip(columns, self._apart, strict=True):
             apart -= column.take(earlier)
         np.abs(self._apart, out=self._apart)
+        for j, apart in zip(main, self._apart, strict=True):
+            if levels and levels[j]:
+                np.multiply(apart > 0.0, APART, out=apart)
 
     def add(self, M: Array, inverse_l: Array, variance: float) -> None:
         """To the lower triangle of M (n, n), main effects of this variance in all; keeps what the gradient needs."""

@@ -17,6 +17,7 @@ import numpy as np
 
 from vsbo.arrays import Array
 from vsbo.config import KernelName, MeanName
+from vsbo.gp.choices import APART, corners, gather, owners, spread
 from vsbo.gp.kernel import BATCH, augmented, evaluate, main_effects
 from vsbo.gp.likelihood import Hyperparameters
 from vsbo.linalg import cholesky, solve_cholesky, solve_lower
@@ -40,6 +41,7 @@ class Posterior:
     L: Array
     alpha: Array
     m: float
+    levels: tuple[int, ...] = ()
 
     @cached_property
     def _right(self) -> Array:
@@ -47,10 +49,15 @@ class Posterior:
 
     @cached_property
     def _main(self) -> Array:
-        return _coordinates(self.U, self.theta)
+        return _coordinates(self.U, self.theta, self.levels)
+
+    @cached_property
+    def _apart(self) -> Array | None:
+        apart = _apart(self.theta, self.levels)
+        return None if apart is None else apart.astype(self.U.dtype, copy=False)
 
     def _scaled(self, Z: Array) -> Array:
-        return _scaled(Z, self.theta).astype(self.U.dtype, copy=False)
+        return _scaled(Z, self.theta, self.levels).astype(self.U.dtype, copy=False)
 
     def mean(self, Z: Array) -> Array:
         """mu (k,) at Z (k, d)."""
@@ -60,7 +67,8 @@ class Posterior:
         """k (k, n) at scaled points V (k, d); what `_correlations_and_slopes` has more, into h and own if given."""
         k = evaluate(self.kernel, V, self._right, h)
         if self.theta.main:
-            added = main_effects(self.kernel, _coordinates(V, self.theta), self._main, own)
+            coordinates = _coordinates(V, self.theta, self.levels)
+            added = main_effects(self.kernel, coordinates, self._main, own, self._apart)
             added *= self.theta.main_ratio
             k += added
         return k
@@ -142,54 +150,81 @@ class Posterior:
         drift: Array = weights @ self.U - weights.sum(axis=1)[:, None] * V
         if self.theta.main:
             drift[:, list(self.theta.main)] += self.theta.main_ratio * np.vecdot(own, w).T
-        drift *= self.theta.outputscale / self.theta.lengthscales
-        return drift
+        if not self.levels:
+            drift *= self.theta.outputscale / self.theta.lengthscales
+            return drift
+        drift *= self.theta.outputscale / self.theta.lengthscales[owners(self.levels)]
+        return gather(drift, self.levels)
 
     def extend(self, x: Array, y: float) -> "Posterior":
         """With one more observation, x (d,) and y: the factor grows by a row, O(n^2)."""
         n = len(self.y)
         before = self.theta.variance
-        u = self._scaled(x)
-        row = self._half(self._correlations(u[None, :]))[:, 0]
+        u = self._scaled(x[None, :])
+        row = self._half(self._correlations(u))[:, 0]
         corner = before + self.theta.noise - float(row @ row)
         X, Y = np.vstack([self.X, x]), np.r_[self.y, y]
         if corner <= VARIANCE_FLOOR * before:  # a duplicate without noise: only the jitter ladder can help
-            return condition(X, Y, self.theta, self.kernel, self.mean_name)
+            return condition(X, Y, self.theta, self.kernel, self.mean_name, self.levels)
         L = np.zeros((n + 1, n + 1), order="F")
         L[:n, :n], L[n, :n], L[n, n] = self.L, row, np.sqrt(corner)
         m, alpha = _weights(L, Y, self.mean_name)
         return replace(self, X=X, y=Y, U=np.vstack([self.U, u]), L=L, alpha=alpha, m=m)
 
 
-def condition(X: Array, y: Array, theta: Hyperparameters, kernel: KernelName, mean: MeanName = "constant") -> Posterior:
-    """The posterior for X (n, d), y (n,) under given hyper-parameters. Raises NumericalError if M is beyond repair."""
-    U, n = _scaled(X, theta), len(X)
-    K, right, main = np.zeros((n, n)), augmented(U), _coordinates(U, theta)
+def condition(
+    X: Array,
+    y: Array,
+    theta: Hyperparameters,
+    kernel: KernelName,
+    mean: MeanName = "constant",
+    levels: tuple[int, ...] = (),
+) -> Posterior:
+    """The posterior for X (n, d), y (n,) under given hyper-parameters; levels: of choices, as in choices.py. Raises
+    NumericalError if M is beyond repair.
+    """
+    U, n = _scaled(X, theta, levels), len(X)
+    K, right, main, apart = np.zeros((n, n)), augmented(U), _coordinates(U, theta, levels), _apart(theta, levels)
     for rows in _batches(n, n):
         lower = slice(0, rows.stop)
         k = evaluate(kernel, U[rows], right[:, lower])
         if theta.main:
-            k += theta.main_ratio * main_effects(kernel, main[:, rows], main[:, lower])
+            k += theta.main_ratio * main_effects(kernel, main[:, rows], main[:, lower], apart=apart)
         K[rows, lower] = k
     K *= theta.outputscale
     np.fill_diagonal(K, theta.variance + theta.noise)
     L, _ = cholesky(K)
     m, alpha = _weights(L, y, mean)
-    return Posterior(theta=theta, kernel=kernel, mean_name=mean, X=X, y=y, U=U, L=L, alpha=alpha, m=m)
+    return Posterior(theta=theta, kernel=kernel, mean_name=mean, X=X, y=y, U=U, L=L, alpha=alpha, m=m, levels=levels)
 
 
-def _scaled(Z: Array, theta: Hyperparameters) -> Array:
+def _scaled(Z: Array, theta: Hyperparameters, levels: tuple[int, ...]) -> Array:
     """Z (k, d) in length-scales, from the middle of the cube: distances do not see a shift, and |u|^2 + |v|^2 - 2 u.v
-    loses less to rounding, which in single precision is much.
+    loses less to rounding, which in single precision is much. With choices (k, d'), as `spread` makes it.
     """
-    V: Array = Z / theta.lengthscales
-    V -= 0.5 / theta.lengthscales  # in place: fresh pages for many points of many variables take longer than the work
+    scales = theta.lengthscales[owners(levels)] if levels else theta.lengthscales
+    V: Array = spread(Z, levels) / scales
+    V -= 0.5 / scales  # in place: fresh pages for many points of many variables take longer than the work
     return V
 
 
-def _coordinates(U: Array, theta: Hyperparameters) -> Array:
-    """Of scaled points U (k, d), along the variables that have main effects: (m, k)."""
-    return np.ascontiguousarray(U[:, list(theta.main)].T)
+def _coordinates(U: Array, theta: Hyperparameters, levels: tuple[int, ...]) -> Array:
+    """Of scaled points U (k, d'), along the variables that have main effects: (m, k); of a choice the
+    number of its value.
+    """
+    coordinates = np.ascontiguousarray(U[:, list(theta.main)].T)
+    for j, own in corners(levels).items():
+        if j in theta.main:
+            coordinates[theta.main.index(j)] = U[:, own].argmax(axis=1)
+    return coordinates
+
+
+def _apart(theta: Hyperparameters, levels: tuple[int, ...]) -> Array | None:
+    """How far all values of a choice are apart, scaled, for each variable with a main effect (m,); 0 for others."""
+    if not levels:
+        return None
+    main = list(theta.main)
+    return np.where(np.array(levels)[main] > 0, APART / theta.lengthscales[main], 0.0)
 
 
 def _batches(k: int, n: int) -> Iterator[slice]:

@@ -25,9 +25,18 @@ class NestedModels:
     one variable more was fitted, it starts just from there: what elimination asks is how much worse *that* model gets.
     """
 
-    def __init__(self, X: Array, z: Array, config: Config, known: Mapping[tuple[int, ...], Hyperparameters]) -> None:
-        """`known`: hyper-parameters of earlier fits, by variables in ascending order: starts, not results."""
-        self._X, self._z, self._config, self._known = X, z, config, known
+    def __init__(
+        self,
+        X: Array,
+        z: Array,
+        config: Config,
+        known: Mapping[tuple[int, ...], Hyperparameters],
+        levels: tuple[int, ...] = (),
+    ) -> None:
+        """`known`: hyper-parameters of earlier fits, by variables in ascending order: starts, not results; levels (D,):
+        of choices without order, as in `Data`.
+        """
+        self._X, self._z, self._config, self._known, self._levels = X, z, config, known, levels
         self._found: dict[tuple[int, ...], Fit] = {}
 
     def loss(self, variables: Sequence[int]) -> float:
@@ -39,7 +48,10 @@ class NestedModels:
         key = tuple(sorted(variables))
         if key not in self._found:
             warm, cold = self._starts(key)
-            self._found[key] = fit(self._X[:, key], self._z, self._config, warm=warm, cold=cold, tolerance=TOLERANCE)
+            levels = tuple(self._levels[j] for j in key) if self._levels else ()
+            self._found[key] = fit(
+                self._X[:, key], self._z, self._config, warm=warm, cold=cold, tolerance=TOLERANCE, levels=levels
+            )
         return self._found[key]
 
     def _starts(self, key: tuple[int, ...]) -> tuple[list[Hyperparameters], tuple[str, ...]]:

@@ -1,0 +1,174 @@
+"""Variables of few values: the acquisition's maximum over them against trying every point."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from vsbo import Choice, Config, Integer, Optimizer, Real, Space, State
+from vsbo.acquisition import Lattice, leaps, log_expected_improvement, maximize, over, points_within, start_points
+from vsbo.gp import Hyperparameters, condition
+from vsbo.space import MOST_PLACES
+
+THREE, FOUR = (np.arange(3) + 0.5) / 3, (np.arange(4) + 0.5) / 4
+LATTICE = Lattice((THREE, None, FOUR, np.array([0.25, 0.75]), THREE))
+
+
+def on_the_lattice(Z, lattice=LATTICE):
+    return all(np.isin(Z[:, j], lattice.places[j]).all() for j in lattice.columns)
+
+
+def random_points(n, rng):
+    return LATTICE.snap(rng.random((n, len(LATTICE.places))))
+
+
+def acquisition_of(seed):
+    """Log-EI after 12 random values: many local maxima."""
+    rng = np.random.default_rng(seed)
+    X, y = random_points(12, rng), rng.normal(size=12)
+    theta = Hyperparameters(np.array([0.5, 0.4, 0.3, 0.6, 0.8]), 1.0, 1e-3)
+    posterior, best = condition(X, y, theta, "matern52"), float(y.max())
+    return over(posterior, lambda mu, sigma: log_expected_improvement(mu, sigma, best)), X[np.argmax(y)]
+
+
+def test_points():
+    rng = np.random.default_rng(0)
+    Z = rng.random((200, 5))
+    snapped = LATTICE.snap(Z)
+    assert on_the_lattice(snapped)
+    np.testing.assert_array_equal(snapped[:, 1], Z[:, 1])
+    for j in LATTICE.columns:
+        np.testing.assert_array_equal(
+            snapped[:, j], LATTICE.places[j][np.abs(Z[:, [j]] - LATTICE.places[j]).argmin(axis=1)]
+        )
+    moved = rng.random((200, 5)) < 0.5
+    drawn = LATTICE.redraw(snapped, moved, rng)
+    assert on_the_lattice(drawn)
+    columns = LATTICE.columns
+    np.testing.assert_array_equal((drawn != snapped)[:, columns], moved[:, columns])  # another place, each time
+    near = LATTICE.near(snapped[0], 0.5)
+    assert near.reach == 2
+    thinned = near.thinned(moved, rng)
+    assert thinned[:, columns].sum(axis=1).max() == 2
+    assert not (thinned & ~moved).any()
+    np.testing.assert_array_equal(thinned[:, 1], moved[:, 1])
+    assert LATTICE.near(snapped[0], 1e-9).reach == 1
+
+
+def test_starts_and_leaps_are_on_the_lattice():
+    rng, center = np.random.default_rng(1), random_points(1, np.random.default_rng(2))[0]
+    starts = start_points(center[None], 400, rng, lattice=LATTICE)
+    assert on_the_lattice(starts)
+    assert {tuple(row) for row in starts[200:, LATTICE.columns]} != {tuple(center[LATTICE.columns])}
+    box = (np.maximum(center - 0.01, 0.0), np.minimum(center + 0.01, 1.0))
+    within = points_within(center, box, 400, rng, lattice=LATTICE.near(center, 0.5))
+    assert on_the_lattice(within)
+    away = (within != center)[:, LATTICE.columns].sum(axis=1)
+    assert away.max() == 2
+    assert np.abs(within[:, 1] - center[1]).max() <= 0.01
+    jumps = leaps(center, (0, 2), LATTICE)
+    assert on_the_lattice(jumps)
+    assert len(jumps) == 2 + 3  # all other values, however near
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_maximum_is_that_of_trying_all(seed):
+    """72 points, times the real variable on a fine grid."""
+    acquisition, leader = acquisition_of(seed)
+    rng = np.random.default_rng(seed)
+    corners = np.array(list(itertools.product(THREE, np.linspace(0, 1, 101), FOUR, [0.25, 0.75], THREE)))
+    best = acquisition(corners, True)[0].max()
+    starts = start_points(leader[None], 64, rng, lattice=LATTICE)
+    found = maximize(acquisition, starts, leader[None], 4, np.full(5, 0.5), None, LATTICE, rng)
+    assert on_the_lattice(found)
+    assert acquisition(found[:1], True)[0][0] >= best - 1e-2
+
+
+def test_a_climb_stays_within_reach():
+    acquisition, leader = acquisition_of(0)
+    near = LATTICE.near(leader, 0.3)
+    assert near.reach == 1
+
+    def values_at(Z):
+        return acquisition(Z, True)[0]
+
+    z, value = near.climb(values_at, leader, float(values_at(leader[None])[0]), np.random.default_rng(0))
+    assert (z != leader)[LATTICE.columns].sum() == 1
+    single = [np.where(np.arange(5) == j, place, leader) for j in LATTICE.columns for place in LATTICE.places[j]]
+    assert value == pytest.approx(values_at(np.array(single)).max())
+
+
+def test_a_climb_of_very_many_changes_looks_at_some():
+    D, seen = 2000, []
+    lattice = Lattice((np.array([0.25, 0.75]),) * D)
+
+    def values_at(Z):
+        seen.append(len(Z))
+        return Z.sum(axis=1)
+
+    z, value = lattice.climb(values_at, np.full(D, 0.25), 0.25 * D, np.random.default_rng(0))
+    assert max(seen) == 512
+    assert value == pytest.approx(0.25 * D + 0.5 * 16 * 30)  # sixteen a round, thirty rounds
+    assert (z == 0.75).sum() == 480
+
+
+def test_which_variables_are_taken_value_by_value():
+    space = Space(
+        {
+            "r": Real(0, 1),
+            "few": Integer(1, MOST_PLACES),
+            "many": Integer(0, MOST_PLACES),
+            "log": Integer(1, 8, log=True),
+            "two": Choice(["a", "b"]),
+            "ordered": Choice([1, 2, 4], ordered=True),
+            "free": Choice([str(i) for i in range(30)]),
+        }
+    )
+    assert [None if places is None else len(places) for places in space.places] == [None, 12, None, 8, 2, 3, 30]
+    assert space.levels == (0, 0, 0, 0, 0, 0, 30)
+    u = space.snap(np.random.default_rng(0).random((50, 7)))
+    for j, places in enumerate(space.places):
+        if places is not None:
+            assert np.isin(u[:, j], places).all()
+            assert (np.diff(places) > 0).all()
+
+
+def test_rounding_is_there_for_studies_that_began_with_it():
+    """`Config(discrete=False)`, as studies of before have it, proposes other points, and from a saved state again."""
+    space = Space({"a": Integer(0, 3), "b": Choice(["x", "y", "z"]), "c": Real(0, 1)})
+    plain = Config(n_initial=3, n_raw=64).to_plain()
+    del plain["discrete"]
+    assert Config.from_plain(plain) == Config(n_initial=3, n_raw=64, discrete=False)
+    optimizer = Optimizer(space, seed=0, config=Config(n_initial=3, n_raw=64, discrete=False))
+    for _ in range(8):
+        trial = optimizer.ask()
+        optimizer.tell(trial, trial.params["a"] + (trial.params["b"] == "y") + trial.params["c"])
+    assert optimizer.state.data.levels == ()
+    by_value = replace(optimizer.state, config=replace(optimizer.state.config, discrete=True))
+    assert by_value.data.levels == (0, 3, 0)
+    again = Optimizer.from_state(State.from_json(optimizer.state.to_json()))
+    assert np.array_equal(again.ask().x, optimizer.ask().x)
+
+
+def shop(params):
+    """Twelve choices of five, each value worth something of its own, and two that depend on each other: maximized."""
+    worth = np.random.default_rng(7).normal(size=(12, 5))
+    pair = np.random.default_rng(8).normal(size=(5, 5))
+    picked = [params[f"c{i}"] for i in range(12)]
+    return float(sum(worth[i, k] for i, k in enumerate(picked)) + pair[picked[0], picked[1]])
+
+
+def test_choices_are_searched_better_than_by_rounding():
+    """60 evaluations. Over six seeds value by value was better in all, 11.2 (0.3) against 8.7 (0.5) on average."""
+    space, best = Space({f"c{i}": Choice(range(5)) for i in range(12)}), {}
+    for discrete in (True, False):
+        found = []
+        for seed in range(3):
+            optimizer = Optimizer(space, direction="maximize", seed=seed, config=Config(discrete=discrete))
+            for _ in range(60):
+                trial = optimizer.ask()
+                optimizer.tell(trial, shop(trial.params))
+            found.append(optimizer.best.y)
+        best[discrete] = np.array(found)
+    assert best[True].mean() > best[False].mean() + 1.0
