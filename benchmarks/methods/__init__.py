@@ -10,6 +10,7 @@ from benchmarks.methods.engine import CONFIGS, engine
 from benchmarks.methods.hsic import hsic_selection
 from benchmarks.methods.method import Factory, Method, Report, Spent
 from benchmarks.methods.turbo import Turbo
+from benchmarks.methods.workers import EIGHT, Workers
 from benchmarks.peers import PEERS
 
 __all__ = ["METHODS", "Factory", "Method", "Report", "Spent", "method"]
@@ -27,6 +28,7 @@ METHODS: dict[str, Factory] = {
     "sobol": Sobol,
     **PEERS,
 }
+METHODS |= {f"{name}-8-workers": partial(Workers, METHODS[name], EIGHT) for name in ("vsbo", "vanilla", "turbo")}
 
 
 def method(name: str) -> Factory:

@@ -42,25 +42,26 @@ class Engine:
 
     def __init__(self, config: vsbo.Config, *, D: int, seed: int) -> None:
         self.optimizer = vsbo.Optimizer(vsbo.Space.box(D), direction="maximize", seed=seed, config=config)
-        self._pending: vsbo.Trial | None = None
+        self._pending: list[vsbo.Trial] = []
         self._report = Report()
 
     def ask(self) -> Array:
         """The optimizer's next point (D,)."""
         known = len(self.optimizer.state.log)
-        self._pending = self.optimizer.ask()
-        state = self.optimizer.state
+        trial, state = self.optimizer.ask(), self.optimizer.state
+        self._pending.append(trial)
         picks = state.config.selection != "fixed" or state.config.main_effects > 0
         self._report = Report(state.selected if picks else None, phases(state.log[known:]))
-        return self._pending.x.copy()
+        return trial.x.copy()
 
     def tell(self, x: Array, y: float) -> None:
         """The value of the point that was asked for, or of one from elsewhere."""
-        if self._pending is not None and np.array_equal(x, self._pending.x):
-            self.optimizer.tell(self._pending, y)
-            self._pending = None
-        else:
+        trial = next((trial for trial in self._pending if np.array_equal(x, trial.x)), None)
+        if trial is None:
             self.optimizer.add(x, y)
+        else:
+            self._pending.remove(trial)
+            self.optimizer.tell(trial, y)
 
     def report(self) -> Report:
         """The variables that the configuration picked out, if it does so (at first all of them); seconds."""

@@ -5,6 +5,7 @@ done as its authors' program does it, but for the sample: from 2000 candidates o
 100, while ours is right up to the random features of `prior_sample`.
 """
 
+from collections import deque
 from dataclasses import dataclass, replace
 from time import perf_counter
 
@@ -78,20 +79,19 @@ class Turbo:
     def __init__(self, *, D: int, seed: int, budget: int) -> None:
         self._rng, self._D = stream(seed, "turbo"), D
         self._report = Report()
-        self._pending: Array | None = None
         self._open()
 
     def _open(self) -> None:
         self.region = Region()
         self._X, self._y = np.empty((0, self._D)), np.empty(0)
-        self._design = qmc.LatinHypercube(self._D, rng=self._rng).random(N_INITIAL)
+        self._design = deque(qmc.LatinHypercube(self._D, rng=self._rng).random(N_INITIAL))
+        self._pending: list[Array] = []
 
     def ask(self) -> Array:
         """The candidate (D,) of the region at which a sample of the posterior is largest."""
-        n = len(self._y)
-        if n < N_INITIAL:
+        if len(self._y) < N_INITIAL:
             self._report = Report()
-            x: Array = self._design[n]
+            x: Array = self._design.popleft() if self._design else self._rng.random(self._D)
             return x.copy()
         began = perf_counter()
         with single_thread(), np.errstate(all="ignore"):
@@ -102,16 +102,18 @@ class Turbo:
             centre = self._X[np.argmax(z)]
             low, high = box(centre, theta.lengthscales, self.region.length)
             Z = candidates(centre, low, high, min(CANDIDATES * self._D, MOST_CANDIDATES), self._rng)
-            self._pending = Z[np.argmax(sample(posterior, Z, self._rng))]
+            x = Z[np.argmax(sample(posterior, Z, self._rng))]
         self._report = Report(phases={"fit": fitted - began, "acquisition": perf_counter() - fitted})
-        return self._pending.copy()
+        self._pending.append(x)
+        return x.copy()
 
     def tell(self, x: Array, y: float) -> None:
         """The value at x (D,). Only the region's own points let it grow and shrink."""
-        if self._pending is not None and np.array_equal(x, self._pending):
+        own = [i for i, pending in enumerate(self._pending) if np.array_equal(x, pending)]
+        if own:
             best = self._y.max()
             self.region = self.region.after(y > best + IMPROVEMENT * abs(best), self._D)
-            self._pending = None
+            del self._pending[own[0]]
         self._X, self._y = np.vstack([self._X, x]), np.r_[self._y, y]
         if self.region.collapsed:
             self._open()
