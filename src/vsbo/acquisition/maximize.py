@@ -27,8 +27,9 @@ MOVED_BY_WEIGHT = 20.0
 #: Leaps: how far one variable goes at least, or the largest EI would be next to the best point; and the places along
 #: its range.
 LEAP, PLACES = 0.2, 41
-#: Rows that climb along variables of few values.
-CLIMBERS = 4
+#: Rows that climb along variables of few values: two reach what eight do to 0.003 of log-EI (at 64 states of each of
+#: four problems), in less than half the time.
+CLIMBERS = 2
 #: Of the polish: rounds at most, relative gain that ends it, steps remembered, the first move's length in
 #: length-scales, and the part of a step below which a row gives up. 1e-4 ends within 2e-4 of the maximum on average.
 MOST_ROUNDS = 50
@@ -158,8 +159,8 @@ def _ascend_and_climb(
     lattice: Lattice,
     rng: np.random.Generator,
 ) -> tuple[Array, Array]:
-    """Every row of Z (r, d) moved uphill along the other variables, the best CLIMBERS along those of the lattice, and
-    all along the others again; and the values there (r,).
+    """Every row of Z (r, d) moved uphill along the other variables, the best CLIMBERS along those of the lattice, too,
+    and along the others again; and the values there (r,).
     """
 
     def others(Z: Array, with_gradient: bool) -> tuple[Array, Array]:
@@ -170,9 +171,11 @@ def _ascend_and_climb(
 
     box = None if box is None else lattice.widened(box)
     Z, values = ascend(others, Z, scales, box)
-    for i in np.argsort(-values, kind="stable")[:CLIMBERS]:
+    best = np.argsort(-values, kind="stable")[:CLIMBERS]
+    for i in best:
         Z[i], values[i] = lattice.climb(lambda Z: _finite(acquisition(Z, False)[0]), Z[i], values[i], rng)
-    return ascend(others, Z, scales, box)
+    Z[best], values[best] = ascend(others, Z[best], scales, box)
+    return Z, values
 
 
 def thrifty(acquisition: Acquisition, x: Array, center: Array, price: float) -> Array:
