@@ -9,6 +9,7 @@ import json
 import multiprocessing
 import os
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,7 @@ def main() -> None:
     jobs = [] if told.table else [job for job in jobs if job not in known]
     if jobs:
         os.environ.update(THREADS)
-        progress = Progress(sys.stderr, len(jobs))
+        progress, began = Progress(sys.stderr, len(jobs)), time.monotonic()
         with (
             multiprocessing.get_context("spawn").Pool(told.workers, maxtasksperchild=20) as pool,
             (RESULTS / "discrete.jsonl").open("a", encoding="utf-8") as file,
@@ -102,7 +103,7 @@ def main() -> None:
             for done, row in enumerate(pool.imap_unordered(run, jobs), 1):
                 file.write(json.dumps(row) + "\n")
                 file.flush()
-                progress.update(done, [], None)
+                progress.update(done, [], (time.monotonic() - began) / done * (len(jobs) - done))
     (RESULTS / "discrete.md").write_text(page(saved()), encoding="utf-8")
     print(RESULTS / "discrete.md")
 
