@@ -166,6 +166,7 @@ BLOCKS: dict[str, Callable[[Sequence[Run]], str]] = {
     "verdict": partial(all_problems, "verdict"),
     "held-out": partial(all_problems, "held-out"),
     "unseen": partial(all_problems, "unseen"),
+    "workers": partial(all_problems, "workers"),
     "slow": against_slow,
     "ablation": ablation,
 }

@@ -94,12 +94,16 @@ def main() -> None:
     jobs = [(p, m, seed) for seed in range(first, last) for p in told.problems for m in told.methods]
     jobs = [] if told.table else [job for job in jobs if job not in known]
     if jobs:
+        path = RESULTS / "discrete.jsonl"
+        # After a line that was cut the next one would be lost with it.
+        clean = not path.exists() or path.read_bytes()[-1:] in (b"", b"\n")
         os.environ.update(THREADS)
         progress, began = Progress(sys.stderr, len(jobs)), time.monotonic()
         with (
             multiprocessing.get_context("spawn").Pool(told.workers, maxtasksperchild=20) as pool,
-            (RESULTS / "discrete.jsonl").open("a", encoding="utf-8") as file,
+            path.open("a", encoding="utf-8") as file,
         ):
+            file.write("" if clean else "\n")
             for done, row in enumerate(pool.imap_unordered(run, jobs), 1):
                 file.write(json.dumps(row) + "\n")
                 file.flush()

@@ -23,7 +23,7 @@ class Discrete:
 
 
 def _bits(n: int) -> Space:
-    return Space({f"x{i}": Integer(0, 1) for i in range(n)})
+    return Space({f"x{i}": Choice((0, 1)) for i in range(n)})
 
 
 def _array(params: Params) -> Any:

@@ -23,7 +23,7 @@ def run(job: Job) -> dict[str, Any]:
     for _ in range(EVALUATIONS):
         cpu += time.process_time() - began
         y = problem.f(params)
-        best.append(max(float(f"{y:.8g}"), best[-1]) if best else y)
+        best.append(max([float(f"{y:.8g}"), *best[-1:]]))
         began = time.process_time()
         params = search.send(y)
     return {"problem": name, "method": method, "seed": seed, "best": best, "seconds": cpu, **environment()}

@@ -5,7 +5,6 @@ done as its authors' program does it, but for the sample: from 2000 candidates o
 100, while ours is right up to the random features of `prior_sample`.
 """
 
-from collections import deque
 from dataclasses import dataclass, replace
 from time import perf_counter
 
@@ -79,19 +78,22 @@ class Turbo:
     def __init__(self, *, D: int, seed: int, budget: int) -> None:
         self._rng, self._D = stream(seed, "turbo"), D
         self._report = Report()
+        self._pending: list[Array] = []
         self._open()
 
     def _open(self) -> None:
         self.region = Region()
         self._X, self._y = np.empty((0, self._D)), np.empty(0)
-        self._design = deque(qmc.LatinHypercube(self._D, rng=self._rng).random(N_INITIAL))
-        self._pending: list[Array] = []
+        self._design, self._given = qmc.LatinHypercube(self._D, rng=self._rng).random(N_INITIAL), 0
+        self._forgotten, self._pending = self._pending, []
 
     def ask(self) -> Array:
         """The candidate (D,) of the region at which a sample of the posterior is largest."""
         if len(self._y) < N_INITIAL:
             self._report = Report()
-            x: Array = self._design.popleft() if self._design else self._rng.random(self._D)
+            at = max(len(self._y), self._given)  # with several workers more may be asked for than are told
+            self._given = at + 1
+            x: Array = self._design[at] if at < N_INITIAL else self._rng.random(self._D)
             return x.copy()
         began = perf_counter()
         with single_thread(), np.errstate(all="ignore"):
@@ -108,7 +110,9 @@ class Turbo:
         return x.copy()
 
     def tell(self, x: Array, y: float) -> None:
-        """The value at x (D,). Only the region's own points let it grow and shrink."""
+        """The value at x (D,). Only the region's own points let it grow and shrink; those of the last one are late."""
+        if any(np.array_equal(x, late) for late in self._forgotten):
+            return
         own = [i for i, pending in enumerate(self._pending) if np.array_equal(x, pending)]
         if own:
             best = self._y.max()

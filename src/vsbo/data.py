@@ -57,12 +57,17 @@ class Data:
 
     def columns(self, active: Sequence[int]) -> "Data":
         """The same observations, seen through some of the variables."""
-        levels = tuple(self.levels[j] for j in active) if self.levels else ()
-        return Data(self.X[:, active], self.y, self.pending[:, active], levels if any(levels) else ())
+        return Data(self.X[:, active], self.y, self.pending[:, active], levels_of(self.levels, active))
 
     def first(self, n: int) -> "Data":
         """The first n of the observations; failures as they counted then."""
         return replace(self, X=self.X[:n], y=self.y[:n])
+
+
+def levels_of(levels: tuple[int, ...], active: Sequence[int]) -> tuple[int, ...]:
+    """`Data.levels` of some of the variables."""
+    some = tuple(levels[j] for j in active) if levels else ()
+    return some if any(some) else ()
 
 
 def standardize(y: Array) -> Array:

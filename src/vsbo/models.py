@@ -10,7 +10,7 @@ from vsbo import acquisition as acq
 from vsbo import gp, selection
 from vsbo.arrays import Array, frozen
 from vsbo.config import Config
-from vsbo.data import Data, squeeze, standardize, stretch
+from vsbo.data import Data, levels_of, squeeze, standardize, stretch
 from vsbo.errors import NumericalError
 from vsbo.rng import Purpose, stream
 from vsbo.state import State
@@ -187,7 +187,9 @@ def importance_of(state: State, posterior: gp.Posterior) -> Array:
 def lattice_of(state: State) -> acq.Lattice | None:
     """The active variables that take few values; None if there are none, or if they are searched as real ones."""
     places = tuple(state.space.places[j] for j in state.active)
-    return acq.Lattice(places) if state.config.discrete and any(at is not None for at in places) else None
+    if not state.config.discrete or all(at is None for at in places):
+        return None
+    return acq.Lattice(places, levels_of(state.data.levels, state.active))
 
 
 def utility_of(state: State, best: float) -> acq.Utility:
@@ -240,7 +242,7 @@ def expected_gain(state: State) -> float | None:
     log_gain = acq.over(posterior, lambda mu, sigma: acq.log_expected_improvement(mu, sigma, best))
     try:
         scales = state.theta.lengthscales
-        found = acq.maximize(log_gain, starts, leaders[:1], state.config.n_restarts, scales, None, lattice, rng)
+        found = acq.maximize(log_gain, starts, leaders[:1], state.config.n_restarts, scales, None, lattice)
     except NumericalError:
         return None
     hoped = best + float(np.exp(log_gain(found[:1], True)[0][0]))

@@ -208,13 +208,14 @@ def maximize_acquisition(state: State, search: str) -> Array:
         return leaps[np.argsort(-promise, kind="stable")]
     if search == "near":
         box = box_around(leaders[0], side, state.theta.lengthscales, weights)
-        lattice = lattice and lattice.near(leaders[0], 0.5 * side)  # a side of 0.8 moves a variable by 0.4 at most
+        if lattice is not None:  # a side of 0.8 moves a variable by 0.4 at most
+            lattice = lattice.near(leaders[0], 0.5 * side, asked_for(state)[:, state.active])
         starts = acq.points_within(leaders[0], box, config.n_raw, rng, weights, lattice)
     else:
         box, starts = None, acq.start_points(leaders, config.n_raw, rng, weights, lattice)
     acquisition = acq.over(posterior, utility_of(state, best))
     scales = state.theta.lengthscales
-    found = acq.maximize(acquisition, starts, leaders[:1], config.n_restarts, scales, box, lattice, rng)
+    found = acq.maximize(acquisition, starts, leaders[:1], config.n_restarts, scales, box, lattice)
     if search != "model" or config.thrift == 0.0 or config.acquisition != "log_ei":
         return found
     return np.vstack([acq.thrifty(acquisition, found[0], leaders[0], config.thrift), found])

@@ -272,17 +272,15 @@ class Space:
         more than MOST_PLACES that have an order.
         """
         return tuple(
-            places_of(v) if not isinstance(v, Real) and (v.high - v.low < MOST_PLACES or levels) else None
-            for v, levels in zip(self.variables.values(), self.levels, strict=True)
+            places_of(v) if not isinstance(v, Real) and (v.high - v.low < MOST_PLACES or _unordered(v)) else None
+            for v in self.variables.values()
         )
 
     @cached_property
     def levels(self) -> tuple[int, ...]:
-        """Of each variable how many values it has, if they have no order, and 0 otherwise; of two values none has."""
-        return tuple(
-            len(v.values) if isinstance(v, Choice) and not v.ordered and len(v.values) > 2 else 0
-            for v in self.variables.values()
-        )
+        """Of each variable how many values it has, if they have no order, and 0 otherwise; () if none is so."""
+        levels = tuple(int(v.high) + 1 if _unordered(v) else 0 for v in self.variables.values())
+        return levels if any(levels) else ()
 
     @cached_property
     def _limits(self) -> tuple[Array, Array]:
@@ -383,6 +381,11 @@ class Space:
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}: {_shown(v)}" for name, v in list(self.variables.items())[:4])
         return f"Space({self.D} variables: {shown}{', ...' if self.D > 4 else ''})"
+
+
+def _unordered(variable: Variable) -> bool:
+    """Whether there are values in no order; two have none that matters."""
+    return isinstance(variable, Choice) and not variable.ordered and len(variable.values) > 2
 
 
 def places_of(variable: Integer | Choice) -> Array:

@@ -57,6 +57,28 @@ def test_methods_know_their_late_values(name):
     np.testing.assert_array_equal(run(), asked)
 
 
+def test_turbo_forgets_what_comes_late_from_a_region_that_has_collapsed():
+    search = method("turbo-8-workers")(D=2, seed=0, budget=120)
+    turbo = search._method
+    opened, begun = [], turbo._open
+
+    def open_and_remember():
+        begun()
+        opened.append(len(asked))
+
+    turbo._open = open_and_remember
+    asked = []
+    for x in np.random.default_rng(0).random((5, 2)):
+        search.tell(x, -float(np.sum((x - 0.3) ** 2)))
+    for _ in range(90):
+        x = search.ask()
+        asked.append(x)
+        search.tell(x, -float(np.sum((x - 0.3) ** 2)))
+    assert opened
+    known = {tuple(x) for x in turbo._X}
+    assert not known & {tuple(x) for x in asked[: opened[-1]]}
+
+
 def test_vsbo_counts_late_values_as_its_own():
     search = method("vsbo-8-workers")(D=4, seed=0, budget=20)
     for x in np.random.default_rng(0).random((5, 4)):

@@ -8,6 +8,7 @@ from tests.unit.test_gp_likelihood import differences
 from vsbo.gp import Hyperparameters, condition, fit
 from vsbo.gp.choices import APART, corners, gather, owners, spread
 from vsbo.gp.likelihood import Likelihood
+from vsbo.selection import kl_importance
 
 LEVELS = (0, 4, 0, 3)  # real, a choice of four, real, a choice of three
 MAINS = [(), (1,), (0, 1), (0, 1, 2, 3)]
@@ -92,7 +93,7 @@ def test_slopes_along_the_other_variables_are_those_of_differences(main):
 
 
 def test_the_names_of_the_values_do_not_matter():
-    """Numbering a choice otherwise is the same data: the same fit, the same predictions."""
+    """Numbering a choice otherwise is the same data: the same likelihood, predictions, slopes and scores."""
     X, Z = points(30), points(6, seed=3)
     y = np.array([1.0, -2.0, 0.5, 3.0])[(X[:, 1] * 4).astype(int)] + np.sin(4 * X[:, 0])
     order = np.array([2, 0, 3, 1])
@@ -108,6 +109,41 @@ def test_the_names_of_the_values_do_not_matter():
     np.testing.assert_allclose(one, other, atol=1e-10)
     by_rounding = condition(renamed(X), y, theta, "matern52").predict(renamed(Z))
     assert np.abs(by_rounding[0] - condition(X, y, theta, "matern52").predict(Z)[0]).max() > 0.1
+    slopes = [condition(P, y, theta, "matern52", "constant", LEVELS).slope(P) for P in (X, renamed(X))]
+    np.testing.assert_allclose(*slopes, atol=1e-10)
+    log_theta = theta_with((0, 1))[0]
+    losses = [Likelihood(P, y, "matern52", "constant", None, (0, 1), LEVELS)(log_theta)[0] for P in (X, renamed(X))]
+    assert losses[0] == pytest.approx(losses[1])
+    scores = [kl_importance(condition(P, y, theta, "matern52", "constant", LEVELS)) for P in (X, renamed(X))]
+    np.testing.assert_allclose(*scores, rtol=1e-6)
+    assert np.argmax(scores[0]) == 1
+
+
+def test_a_choice_is_as_steep_as_its_corners_say():
+    """The length of the gradient along its corners, each by differences of the slow kernel's formula."""
+    X, y = points(20), np.random.default_rng(2).normal(size=20)
+    theta = theta_with((1,))[1]
+    posterior = condition(X, y, theta, "matern52", "constant", LEVELS)
+    z, h = X[0], 1e-6
+
+    def mean_at(corner):  # the mean at z with its choice 1 at any place of the simplex's space
+        V = spread(z[None], LEVELS)[0]
+        V[corners(LEVELS)[1]] = corner
+        U = spread(X, LEVELS)
+        scale = theta.lengthscales[owners(LEVELS)]
+        squares = ((V - U) / scale) ** 2
+
+        def profile(q):
+            r = np.sqrt(5 * q)
+            return (1 + r + r**2 / 3) * np.exp(-r)
+
+        own = squares[:, corners(LEVELS)[1]].sum(axis=1)
+        k = theta.outputscale * profile(squares.sum(axis=1)) + theta.mainscale * profile(own)
+        return posterior.m + k @ posterior.alpha
+
+    at = spread(z[None], LEVELS)[0, corners(LEVELS)[1]]
+    gradient = [(mean_at(at + h * e) - mean_at(at - h * e)) / (2 * h) for e in np.eye(4)]
+    assert posterior.slope(z[None])[0, 1] == pytest.approx(np.linalg.norm(gradient), rel=1e-4)
 
 
 def test_fit_explains_a_choice_better_than_its_numbers_do():
@@ -131,4 +167,4 @@ def test_columns():
     np.testing.assert_allclose(squares, APART**2 * (X[:, None, 1] != X[None, :, 1]), atol=1e-15)
     assert spread(X, ()) is X
     slopes = gather(np.ones((2, 11)), LEVELS)
-    np.testing.assert_allclose(slopes, [[1, np.sqrt(5), 1, 2]] * 2)
+    np.testing.assert_allclose(slopes, [[1, 2, 1, np.sqrt(3)]] * 2)

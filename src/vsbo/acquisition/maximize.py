@@ -102,14 +102,16 @@ def points_within(
 
 
 def leaps(center: Array, variables: Sequence[int], lattice: Lattice | None = None) -> Array:
-    """The center (d,) with one of these variables moved by LEAP or more, to places that lie evenly, or to another place
-    of the lattice: (k, d).
+    """The center (d,) with one of these variables moved by LEAP or more, to places that lie evenly, or to those of the
+    lattice; to any other value of a choice without order: (k, d).
     """
     evenly = np.linspace(0.0, 1.0, PLACES)
     points = []
     for j in variables:
-        places = None if lattice is None else lattice.places[j]
-        far = evenly[np.abs(evenly - center[j]) >= LEAP] if places is None else places[places != center[j]]
+        if lattice is not None and lattice.places[j] is not None:
+            far = lattice.far_from(center[j], j, LEAP)
+        else:
+            far = evenly[np.abs(evenly - center[j]) >= LEAP]
         points += [np.where(np.arange(len(center)) == j, place, center) for place in far]
     return np.array(points).reshape(-1, len(center))
 
@@ -130,24 +132,23 @@ def maximize(
     scales: Array | None = None,
     box: tuple[Array, Array] | None = None,
     lattice: Lattice | None = None,
-    rng: np.random.Generator | None = None,
 ) -> Array:
     """Local maxima, best first, polished from the `restarts` best of `starts` (s, d) and from all of `always`;
 
     then the starts as they are, for callers to whom every maximum is old news. scales (d,): how far one must go along
     a variable to see the acquisition change; a model's length-scales. box: low (d,) and high (d,), instead of the cube.
-    lattice: variables that take few values, at one of which all starts have them; with rng, which draws their changes
-    where there are many. Raises NumericalError if the acquisition is nowhere finite.
+    lattice: variables that take few values, at one of which all starts have them. Raises NumericalError if the
+    acquisition is nowhere finite.
     """
     values = _finite(acquisition(starts, False)[0])
     ordered = np.argsort(-values, kind="stable")
     if values[ordered[0]] == -np.inf:
         raise NumericalError("maximize: the acquisition is not finite at any start")
     Z = np.vstack([always, starts[ordered[:restarts]]])
-    if lattice is None or rng is None:
+    if lattice is None:
         Z, values = ascend(acquisition, Z, scales, box)
     else:
-        Z, values = _ascend_and_climb(acquisition, Z, scales, box, lattice, rng)
+        Z, values = _ascend_and_climb(acquisition, Z, scales, box, lattice)
     return np.vstack([Z[np.argsort(-values, kind="stable")], starts[ordered]])
 
 
@@ -157,7 +158,6 @@ def _ascend_and_climb(
     scales: Array | None,
     box: tuple[Array, Array] | None,
     lattice: Lattice,
-    rng: np.random.Generator,
 ) -> tuple[Array, Array]:
     """Every row of Z (r, d) moved uphill along the other variables, the best CLIMBERS along those of the lattice, too,
     and along the others again; and the values there (r,).
@@ -170,11 +170,17 @@ def _ascend_and_climb(
         return values, slopes
 
     box = None if box is None else lattice.widened(box)
-    Z, values = ascend(others, Z, scales, box)
+
+    def polish(Z: Array) -> tuple[Array, Array]:
+        polished, values = ascend(others, Z, scales, box)
+        polished[:, lattice.columns] = Z[:, lattice.columns]  # in other units and back they are off by rounding
+        return polished, values
+
+    Z, values = polish(Z)
     best = np.argsort(-values, kind="stable")[:CLIMBERS]
     for i in best:
-        Z[i], values[i] = lattice.climb(lambda Z: _finite(acquisition(Z, False)[0]), Z[i], values[i], rng)
-    Z[best], values[best] = ascend(others, Z[best], scales, box)
+        Z[i], values[i] = lattice.climb(lambda Z: _finite(acquisition(Z, False)[0]), Z[i], values[i])
+    Z[best], values[best] = polish(Z[best])
     return Z, values
 
 

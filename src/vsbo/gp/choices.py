@@ -45,5 +45,5 @@ def gather(slopes: Array, levels: tuple[int, ...]) -> Array:
     """
     gathered = slopes[:, : len(levels)].copy()
     for j, own in corners(levels).items():
-        gathered[:, j] = np.hypot(gathered[:, j], np.linalg.norm(slopes[:, own], axis=1))
+        gathered[:, j] = np.linalg.norm(slopes[:, own], axis=1)
     return gathered

@@ -117,7 +117,8 @@ def main_effects(
     kernel: KernelName, V: Array, U: Array, slopes: Array | None = None, apart: Array | None = None
 ) -> Array:
     """sum_j K_j (k, n) between the scaled coordinates V (m, k) and U (m, n); each dK_j / dv_j (m, k, n) too, written
-    into an array for them. apart (m,): how far all values of a choice are apart, scaled; 0 where it is none.
+    into an array for them. apart (m,): how far all values of a choice are apart, scaled, 0 where it is none; instead of
+    its slope, which is along the columns of its corners, a choice has h.
 
     As many variables at a time as stay in the cache: all for the few points of a polish, one for those of a ranking.
     """
@@ -129,11 +130,11 @@ def main_effects(
         u, v = U[some, None, :], V[some, :, None]
         drift = np.subtract(u, v, out=np.empty((len(u), *shape), V.dtype))  # by itself in an order of its own
         if apart is not None:
-            own = apart[some, None, None]
-            drift = np.where(own > 0.0, np.sign(drift) * own, drift)
+            choice = apart[some, None, None] > 0.0
+            drift = np.where(choice, (drift != 0.0) * apart[some, None, None], drift)
         k, h = np.empty_like(drift), None if slopes is None else slopes[some]
         KERNELS[kernel](drift * drift, k, h, np.abs(drift))
         total += k[0] if len(k) == 1 else k.sum(axis=0)
         if h is not None:
-            h *= drift
+            h *= drift if apart is None else np.where(choice, 1.0, drift)
     return total

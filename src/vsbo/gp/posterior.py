@@ -74,7 +74,9 @@ class Posterior:
         return k
 
     def _correlations_and_slopes(self, V: Array) -> tuple[Array, Array, Array]:
-        """k (k, n) at scaled points V (k, d), h (k, n) of its joint part and the slopes (m, k, n) of main effects."""
+        """k (k, n) at scaled points V (k, d), h (k, n) of its joint part and the slopes (m, k, n) of main effects (of
+        choices their h).
+        """
         shape = (len(V), len(self.y))
         h, own = np.empty(shape, V.dtype), np.empty((len(self.theta.main), *shape), V.dtype)
         return self._correlations(V, h, own), h, own
@@ -148,11 +150,18 @@ class Posterior:
         """sum_i w_i a dk(z, x_i)/dz (k, d) for w (n,) or (k, n) at scaled points V (k, d): no (k, n, d) tensor."""
         weights = h * w
         drift: Array = weights @ self.U - weights.sum(axis=1)[:, None] * V
-        if self.theta.main:
-            drift[:, list(self.theta.main)] += self.theta.main_ratio * np.vecdot(own, w).T
+        choices = corners(self.levels) if self.levels else {}
+        plain = [i for i, j in enumerate(self.theta.main) if j not in choices]
+        if plain:
+            along = own if len(plain) == len(own) else own[plain]
+            drift[:, [self.theta.main[i] for i in plain]] += self.theta.main_ratio * np.vecdot(along, w).T
         if not self.levels:
             drift *= self.theta.outputscale / self.theta.lengthscales
             return drift
+        for h_own, j in zip(own, self.theta.main, strict=True):
+            if j in choices:
+                at, pulls = choices[j], self.theta.main_ratio * h_own * w
+                drift[:, at] += pulls @ self.U[:, at] - pulls.sum(axis=1)[:, None] * V[:, at]
         drift *= self.theta.outputscale / self.theta.lengthscales[owners(self.levels)]
         return gather(drift, self.levels)
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from vsbo.arrays import Array
 from vsbo.gp import Posterior
+from vsbo.gp.choices import APART
 
 #: Paananen et al. 2019, section 3: the step of the finite difference, for inputs of unit scale.
 KL_STEP = 1e-4
@@ -26,20 +27,29 @@ def gradient_importance(posterior: Posterior, n_points: int, rng: np.random.Gene
 def kl_importance(posterior: Posterior, step: float = KL_STEP) -> Array:
     """KLD-based score (d,) of Paananen et al. 2019: sqrt(2 KL(p(y|x) || p(y|x + step e_j))) / step, mean over the data.
 
-    p is the predictive distribution of an observation. The step turns inward at the upper face of the cube.
+    p is the predictive distribution of an observation. The step turns inward at the upper face of the cube; of a choice
+    without order it is to each other value, and the score the mean of theirs.
     """
     X, s = posterior.X, posterior.theta.noise
     mu, sigma = posterior.predict(X)
     variance = sigma**2 + s
-    scores = np.empty(X.shape[1])
-    for j in range(X.shape[1]):
+
+    def score(j: int, moved: Array, length: float) -> float:
         Z = X.copy()
-        Z[:, j] += np.where(X[:, j] + step <= 1.0, step, -step)
+        Z[:, j] = moved
         mu_j, sigma_j = posterior.predict(Z)
         ratio = variance / (sigma_j**2 + s)
         # 2 KL = r - 1 - log r + (mu - mu_j)^2 / v_j; log1p keeps the first part exact near r = 1
         twice_kl = (ratio - 1.0) - np.log1p(ratio - 1.0) + (mu - mu_j) ** 2 / (sigma_j**2 + s)
-        scores[j] = np.mean(np.sqrt(np.maximum(twice_kl, 0.0))) / step
+        return float(np.mean(np.sqrt(np.maximum(twice_kl, 0.0)))) / length
+
+    scores = np.empty(X.shape[1])
+    for j, x in enumerate(X.T):
+        k = posterior.levels[j] if posterior.levels else 0
+        if k:
+            scores[j] = np.mean([score(j, (x + shift / k) % 1.0, APART) for shift in range(1, k)])
+        else:
+            scores[j] = score(j, x + np.where(x + step <= 1.0, step, -step), step)
     return scores
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from vsbo.arrays import Array, frozen
 from vsbo.config import Config
+from vsbo.data import levels_of
 from vsbo.gp import Fit, Hyperparameters, fit
 
 #: Where a variable that joins a model starts: the side of the cube, neither without effect nor wild.
@@ -48,10 +49,8 @@ class NestedModels:
         key = tuple(sorted(variables))
         if key not in self._found:
             warm, cold = self._starts(key)
-            levels = tuple(self._levels[j] for j in key) if self._levels else ()
-            self._found[key] = fit(
-                self._X[:, key], self._z, self._config, warm=warm, cold=cold, tolerance=TOLERANCE, levels=levels
-            )
+            X, levels = self._X[:, key], levels_of(self._levels, key)
+            self._found[key] = fit(X, self._z, self._config, warm=warm, cold=cold, tolerance=TOLERANCE, levels=levels)
         return self._found[key]
 
     def _starts(self, key: tuple[int, ...]) -> tuple[list[Hyperparameters], tuple[str, ...]]:
