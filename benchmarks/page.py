@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import experiment
+from benchmarks.discrete import report
 from benchmarks.errors import BenchError
 from benchmarks.records import Run
 from benchmarks.speed.report import table
@@ -169,4 +170,5 @@ BLOCKS: dict[str, Callable[[Sequence[Run]], str]] = {
     "workers": partial(all_problems, "workers"),
     "slow": against_slow,
     "ablation": ablation,
+    "discrete": lambda _: report.overview(report.saved()),
 }

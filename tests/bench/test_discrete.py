@@ -6,8 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from benchmarks.discrete import __main__ as command
-from benchmarks.discrete import search
+from benchmarks.discrete import report, search
 from benchmarks.discrete.methods import INITIAL, METHODS, first_points
 from benchmarks.discrete.problems import PROBLEMS, contamination25, labs50, max_cut40, menu25, sparse_bits60
 from vsbo import Choice, Integer
@@ -103,16 +102,26 @@ def test_every_method_begins_alike_and_stays_in_the_space(name):
 
 def test_run_and_page(monkeypatch, tmp_path):
     monkeypatch.setattr(search, "EVALUATIONS", 8)
-    monkeypatch.setattr(command, "SHOWN", (5, 8))
-    monkeypatch.setattr(command, "RESULTS", tmp_path)
+    monkeypatch.setattr(report, "SHOWN", (5, 8))
+    monkeypatch.setattr(report, "RECORDS", tmp_path / "discrete.jsonl")
     rows = [search.run(("LABS50", method, seed)) for method in ("vsbo", "evolution") for seed in (0, 1)]
     assert all(len(row["best"]) == 8 and (np.diff(row["best"]) >= 0).all() for row in rows)
     lines = [json.dumps(row) for row in rows]
     (tmp_path / "discrete.jsonl").write_text("\n".join([*lines, lines[0][:40]]))  # killed while it wrote
-    assert command.saved() == rows
-    page = command.page(command.saved())
+    assert report.saved() == rows
+    page = report.page(report.saved())
     assert "## LABS50" in page
     assert "| vsbo (2) |" in page
     assert "of 2 |" in page
     assert "MaxCut40" not in page
-    assert command.page([]) == "Not measured.\n"
+    assert report.page([]) == "Not measured.\n"
+
+
+def test_overview():
+    """All methods with made-up values: the first is best everywhere."""
+    best = {m: [float(-i)] * search.EVALUATIONS for i, m in enumerate(METHODS)}
+    rows = [{"problem": p, "method": m, "seed": s, "best": best[m]} for p in PROBLEMS for m in METHODS for s in (0, 1)]
+    lines = report.overview(rows).splitlines()
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert cells[2] == ["vsbo", *["0"] * len(PROBLEMS), "1.00", "1.00", "1.00"]
+    assert cells[-1] == [list(METHODS)[-1], *[f"{1 - len(METHODS)}"] * len(PROBLEMS), *[f"{len(METHODS):.2f}"] * 3]
