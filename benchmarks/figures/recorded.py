@@ -5,7 +5,7 @@ from pathlib import Path
 
 from benchmarks import records
 from benchmarks.errors import NoResultsError
-from benchmarks.figures.style import ABLATION
+from benchmarks.figures.style import APART
 from benchmarks.records import Run
 
 #: By problem, then by method, in the order in which they were asked for.
@@ -20,11 +20,11 @@ EXPERIMENTS = {SYNTHETIC: "paper-synthetic", ROTATED: "paper-real", REAL: "paper
 
 def load(results: Path, figure: str, problems: tuple[str, ...], methods: Collection[str] | None = None) -> Runs:
     """What there is; a NoResultsError says what to run where there is nothing at all. Runs that failed are left out,
-    and those of the ablation unless they are asked for.
+    and those that are compared apart unless they are asked for.
     """
     found: Runs = {}
     for run in records.load(results, problems, methods):
-        if run.status != "failed" and run.evaluations > 0 and (methods is not None or run.method not in ABLATION):
+        if run.status != "failed" and run.evaluations > 0 and (methods is not None or run.method not in APART):
             found.setdefault(run.problem, {}).setdefault(run.method, []).append(run)
     if not found:
         wanted = "" if methods is None else f" by {' or '.join(methods)}"

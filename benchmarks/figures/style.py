@@ -20,14 +20,17 @@ class Family:
 
 
 FAMILIES: dict[str, Family] = {
-    "VS-BO": Family("#D55E00", ("vsbo", "vsbo-paper")),
+    "VS-BO": Family("#D55E00", ("vsbo", "vsbo-paper", "vsbo-8-workers")),
     "VSBO-mix": Family("#8B3DFF", ("vsbo-mix",)),
-    "vanilla BO": Family("#0072B2", ("vanilla", "vanilla-paper", "vanilla-cold", "botorch", "botorch-paper", "ax")),
+    "vanilla BO": Family(
+        "#0072B2",
+        ("vanilla", "vanilla-paper", "vanilla-cold", "botorch", "botorch-paper", "ax", "vanilla-8-workers"),
+    ),
     "linear embedding": Family("#5AAE61", ("rembo", "rembo-interleave", "alebo", "alebo-4")),
     "hashing embedding": Family("#66CCEE", ("hesbo-4", "hesbo-6", "hesbo-10", "baxus")),
     "other selection": Family("#7F3B08", ("hsic", "dropout")),
     "sparse prior": Family("#332288", ("saasbo", "map-saas", "map-saas-ensemble")),
-    "trust region": Family("#000000", ("turbo",)),
+    "trust region": Family("#000000", ("turbo", "turbo-8-workers")),
     "evolution": Family("#E6B800", ("cma",)),
     "packages": Family("#994455", ("optuna-tpe", "optuna-gp", "smac", "hebo", "dragonfly", "dragonfly-ml")),
     "no model": Family("#9A9A9A", ("random", "sobol")),
@@ -55,8 +58,11 @@ FAMILIES: dict[str, Family] = {
         ),
     ),
 }
-#: Of the ablation: compared with the default in a table, and not drawn among all others.
-ABLATION = (
+#: Compared in tables of their own, and not drawn among all others: the ablation, and several workers.
+APART = (
+    "vsbo-8-workers",
+    "vanilla-8-workers",
+    "turbo-8-workers",
     *FAMILIES["the default with other turns, steps or fits"].methods,
     *FAMILIES["the default without a part"].methods,
 )

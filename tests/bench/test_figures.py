@@ -24,7 +24,7 @@ from matplotlib.image import imread
 
 from benchmarks.figures import curves, growth, real_selection, recorded, sampled, selections
 from benchmarks.figures.recorded import ranges
-from benchmarks.figures.style import ABLATION, FAMILIES, family, look
+from benchmarks.figures.style import APART, FAMILIES, family, look
 
 #: Long enough for a selection, which comes after 20 evaluations.
 SELECTS = 23
@@ -362,7 +362,7 @@ def test_an_unknown_algorithm_is_named():
 
 
 def test_the_ablation_is_not_drawn_among_all_others(tmp_path):
-    for method in ("random", ABLATION[0]):
+    for method in ("random", APART[0]):
         assert work(Job("Branin50", method, 0, 3, 5), tmp_path) == "finished"
     assert set(recorded.load(tmp_path, "synthetic-value", ("Branin50",))["Branin50"]) == {"random"}
-    assert set(recorded.load(tmp_path, "ablation", ("Branin50",), ABLATION)["Branin50"]) == {ABLATION[0]}
+    assert set(recorded.load(tmp_path, "ablation", ("Branin50",), APART)["Branin50"]) == {APART[0]}
