@@ -1,5 +1,8 @@
 """scikit-learn's own checks of estimators, on VSBOSearchCV."""
 
+import re
+from functools import partial
+
 import pytest
 from scipy.stats import loguniform, uniform
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -14,14 +17,25 @@ TWO = {"n_iter": 2, "cv": 2, "random_state": 0, "error_score": "raise"}
 NOT_PASSED = {"check_supervised_y_2d": "DataConversionWarning not caught"}
 
 
-@pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks(
+def named(value):
+    """The name of an estimator or check, without addresses in memory: all processes of pytest-xdist must agree on it."""
+    if isinstance(value, VSBOSearchCV):
+        return type(value.estimator).__name__
+    function, keywords = (value.func, value.keywords) if isinstance(value, partial) else (value, {})
+    return re.sub(r"\s| at 0x\w+", "", f"{function.__name__}({keywords})" if keywords else function.__name__)
+
+
+CHECKS = parametrize_with_checks(
     [
         VSBOSearchCV(Ridge(), {"alpha": uniform(0.1, 1)}, **TWO),
         VSBOSearchCV(LogisticRegression(), {"C": loguniform(0.1, 1)}, **TWO),
     ],
     expected_failed_checks=lambda search: NOT_PASSED if isinstance(search.estimator, Ridge) else {},
 )
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(*CHECKS.args, ids=named)
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
 
