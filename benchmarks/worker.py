@@ -7,8 +7,8 @@ A run that was killed goes on: the method is made anew with the same seed and to
 ones, as long as it asks for the recorded points; their recorded seconds are kept. If it asks for others, the run starts
 over.
 
-A value that is not finite is recorded as it is, and told as the worst finite value so far: every method can live with
-that, and none profits from such a point. (No problem here gives any.)
+A value that is not finite is a failed evaluation, and recorded as it is. A method that `takes_failures` is told NaN;
+any other the worst finite value so far, which every method can live with, or nothing while there is none.
 
 Seconds and memory are those of this process or, for a method that has `spent`, of the one it tells of. The time of
 telling the initial points counts with the first point asked for; making the method and its imports do not count.
@@ -130,7 +130,7 @@ def _search(job: Job, problem: Problem, method: "Meter", writer: Writer, known: 
         if len(values) > len(known):
             writer.add(Evaluation(problem.original(x), y, memory=method.memory))
     for x, y in zip(shared, tuple(values), strict=True):
-        method.tell(x, _tellable(y, values))
+        method.tell(x, y, values)
 
     spent = 0.0
     for _ in range(job.evaluations):
@@ -138,7 +138,7 @@ def _search(job: Job, problem: Problem, method: "Meter", writer: Writer, known: 
             return "stopped"
         x = method.ask()
         y = evaluate(x)
-        method.tell(x, _tellable(y, values))
+        method.tell(x, y, values)
         cost = method.spent()
         if len(values) > len(known):
             phases, selected = method.report(problem)
@@ -155,15 +155,6 @@ def _check_same(recorded: Evaluation, x: Array, i: int) -> None:
         raise _AnotherPointError(f"evaluation {i} is another point now, by {difference:.2g} in a variable")
 
 
-def _tellable(y: float, values: Sequence[float]) -> float:
-    if math.isfinite(y):
-        return y
-    finite = [value for value in values if math.isfinite(value)]
-    if not finite:
-        raise BenchError(f"no value of the {len(values)} so far is finite ({values[-1]}); there is nothing to tell")
-    return min(finite)
-
-
 class Meter:
     """A method of D variables, what it spends, and a check of what it asks for."""
 
@@ -178,8 +169,16 @@ class Meter:
             raise BenchError(f"ask must give ({self._D},) in [0, 1]; got {x.shape}: {np.array2string(x, threshold=10)}")
         return x
 
-    def tell(self, x: Array, y: float) -> None:
-        """The value y at x (D,)."""
+    def tell(self, x: Array, y: float, values: Sequence[float]) -> None:
+        """The value y at x (D,), of all these so far."""
+        if not math.isfinite(y):
+            finite = [value for value in values if math.isfinite(value)]
+            if getattr(self._method, "takes_failures", False):
+                y = math.nan
+            elif finite:
+                y = min(finite)
+            else:
+                return
         self._measured(lambda: self._method.tell(x, y))
 
     def spent(self) -> Spent:

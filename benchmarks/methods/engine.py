@@ -34,11 +34,14 @@ CONFIGS = {
     "vsbo-no-leaps": vsbo.Config(leaps=False),
     "vsbo-even-starts": vsbo.Config(weighted_starts=False),
     "vsbo-every-fit": vsbo.Config(refit_growth=1.0),
+    "vsbo-sure-of-failures": vsbo.Config(doubt_failures=False),
 }
 
 
 class Engine:
     """vsbo.Optimizer on the unit cube. Points that it was told of count towards its initial design of 5."""
+
+    takes_failures = True
 
     def __init__(self, config: vsbo.Config, *, D: int, seed: int) -> None:
         self.optimizer = vsbo.Optimizer(vsbo.Space.box(D), direction="maximize", seed=seed, config=config)

@@ -30,7 +30,8 @@ class Method(Protocol):
     """An optimizer of D variables in [0, 1]; larger values are better.
 
     The runner tells the shared initial points before it asks the first time, so `tell` takes points that were never
-    asked for. Then ask and tell alternate. Given the same seed and values, a method asks for the same points.
+    asked for. Then ask and tell alternate. Given the same seed and values, a method asks for the same points. One that
+    knows what to do with a failed evaluation has an attribute `takes_failures`, which is true: it is told NaN.
     """
 
     def ask(self) -> Array:

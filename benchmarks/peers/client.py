@@ -80,7 +80,8 @@ class Peer:
         reader = threading.Thread(target=_read, args=(self._process.stdout, self._replies), daemon=True)
         reader.start()
         self._end = weakref.finalize(self, _end, self._process, reader, self._scratch)
-        self._call("start", module=module, method=name, D=D, seed=seed, budget=budget)
+        started = self._call("start", module=module, method=name, D=D, seed=seed, budget=budget)
+        self.takes_failures = bool(started["takes_failures"])
 
     @property
     def spent(self) -> Spent:
@@ -104,7 +105,9 @@ class Peer:
         return self._asked.copy()
 
     def tell(self, x: Array, y: float) -> None:
-        """The value y at x (D,): the point just asked for, or, before the first ask, any point."""
+        """The value y at x (D,), NaN if the peer takes failures and it failed: the point just asked for, or, before the
+        first ask, any point.
+        """
         x = np.asarray(x, dtype=np.float64)
         if x.shape != (self._D,):
             raise BenchError(f"{self._name}: x must be ({self._D},); got {x.shape}")

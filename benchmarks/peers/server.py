@@ -1,7 +1,8 @@
 """Drives one peer in the peer's own process: reads a JSON object a line from stdin, answers with one line on stdout.
 
 It runs under the peer's Python, whose numpy may be old, so it imports nothing of vsbo or of the other benchmarks.
-  {"do": "start", "module": ..., "method": ..., "D": ..., "seed": ..., "budget": ...}   first, once; costs nothing yet
+  {"do": "start", "module": ..., "method": ..., "D": ..., "seed": ..., "budget": ...}   first, once; costs nothing yet;
+                                           gives "takes_failures" besides: whether "y" may be NaN
   {"do": "ask"}                            gives "x" and the costs
   {"do": "tell", "x": [...], "y": ...}     gives the costs
   {"do": "stop"}                           ends the process; so does the end of the input
@@ -37,6 +38,7 @@ def main() -> None:
             if request["do"] == "start":
                 optimizer = _start(request)
                 reply: dict[str, Any] = {"wall": 0.0, "cpu": 0.0, "memory": _peak_memory()}
+                reply["takes_failures"] = getattr(optimizer, "takes_failures", False)
             elif request["do"] == "ask":
                 x, reply = _measured(optimizer.ask)
                 reply["x"] = [float(value) for value in x]

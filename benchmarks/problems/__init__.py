@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from benchmarks.errors import BenchError
-from benchmarks.problems.decorators import noisy, shifted, with_unrelated
+from benchmarks.problems.decorators import crashing, flaky, noisy, shifted, with_unrelated
 from benchmarks.problems.hartmann6 import plain_hartmann6, rotated_hartmann6
 from benchmarks.problems.held_out import HELD_OUT
 from benchmarks.problems.mopta import mopta08
@@ -18,6 +18,8 @@ __all__ = [
     "PROBLEMS",
     "Problem",
     "branin50",
+    "crashing",
+    "flaky",
     "hartmann6_50",
     "lasso",
     "mopta08",
@@ -47,6 +49,20 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
     "Hartmann6-1000": partial(plain_hartmann6, 1000),
     **HELD_OUT,
     **UNSEEN,
+}
+#: Share of the evaluations that fail by chance, of problems that are flaky.
+FAILING = 0.15
+_FAILURES: dict[str, Callable[[Problem], Problem]] = {"flaky": partial(flaky, share=FAILING), "crashing": crashing}
+
+
+def _failing(name: str, kind: str) -> Problem:
+    return _FAILURES[kind](PROBLEMS[name]())
+
+
+PROBLEMS |= {
+    f"{name}-{kind}": partial(_failing, name, kind)
+    for kind in _FAILURES
+    for name in ("Hartmann6-50", "Styblinski-Tang4-50", "Rover60", "MOPTA08")
 }
 
 

@@ -1,9 +1,12 @@
-"""Decorators that make another problem of one: noisy, with unrelated variables, shifted (permuted is in problem.py)."""
+"""Decorators that make another problem of one: noisy, failing, with unrelated variables, shifted (permuted is in
+problem.py).
+"""
 
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from benchmarks.errors import BenchError
 from benchmarks.problems.noise import normals
@@ -12,6 +15,8 @@ from benchmarks.problems.problem import Array, Problem
 # How far `shifted` moves an optimum along each axis, in widths of the box: enough to leave a special place, little
 # enough that most of the box is the problem's own and not its mirror image.
 SHORTEST, FARTHEST = 0.05, 0.2
+#: The middle of the box is on the plane of `crashing`, but for rounding, and is to be on its good side.
+EDGE = 1e-9
 
 
 def noisy(problem: Problem, sd: float, seed: int = 0) -> Problem:
@@ -27,6 +32,35 @@ def noisy(problem: Problem, sd: float, seed: int = 0) -> Problem:
         values=lambda X: problem.values(X) + sd * normals(X, seed)[:, 0],
         around=None,
     )
+
+
+def flaky(problem: Problem, share: float, seed: int = 0) -> Problem:
+    """The same problem, of whose evaluations this share fails, wherever they are: NaN. As with noise, whether one does
+    is a function of seed and point.
+    """
+    if not 0.0 <= share < 1.0:
+        raise BenchError(f"share must be in [0, 1); got {share!r}")
+    return replace(
+        problem,
+        name=f"{problem.name}-flaky",
+        values=lambda X: np.where(ndtr(normals(X, seed)[:, 0]) < share, np.nan, problem.values(X)),
+        around=None,
+    )
+
+
+def crashing(problem: Problem, seed: int = 0) -> Problem:
+    """The same problem, of which a half of the box fails: NaN beyond a plane through its middle (which does not fail),
+    whose normal has a direction drawn by the seed along all variables. `best` stays that of the whole box: nobody
+    knows what the rest attains.
+    """
+    normal = np.random.default_rng(seed).normal(size=problem.D)
+    low, high = problem.bounds.T
+
+    def values(X: Array) -> Array:
+        beyond = ((np.asarray(X) - low) / (high - low) - 0.5) @ normal > EDGE
+        return np.where(beyond, np.nan, problem.values(X))
+
+    return replace(problem, name=f"{problem.name}-crashing", values=values, argmax=None, around=None)
 
 
 def with_unrelated(problem: Problem, D: int) -> Problem:

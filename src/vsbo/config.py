@@ -198,6 +198,11 @@ class Config:
     and the values of a choice without order are equally far apart in all models. Otherwise they are real variables that
     are rounded. Paper: it has none."""
 
+    doubt_failures: bool = True
+    """A failure counts as the worst value so far. How sure that is, is fitted: observations that failed have a variance
+    of their own, up to that of all values. Where failures come by chance it is large, and where a region of them is
+    what explains the values it is small. Paper: silent. False: that value counts as if it had been measured."""
+
     # --- the other variables (section 3.3); without effect while all are modelled, as by default
     complement: ComplementName = "cma"
     """"cma": conditional Gaussian of the evolution strategy. "mix": Spagnol et al. "fixed": `fixed_value`."""
@@ -271,6 +276,7 @@ class Config:
             center=False, acquisition="ei", prior="none", outputscale="learned", main_effects=0, squeeze=False,
             noise_floor=1e-4, refit_growth=1.0, selection="momentum", n_restarts=4, thrift=0.0,
             weighted_starts=False, searches=("model",), bare=False, leaps=False, discrete=False,
+            doubt_failures=False,
         )  # fmt: skip
         return replace(published, **changes)
 
@@ -279,7 +285,7 @@ class Config:
         """Plain Bayesian optimization: all variables alike in one product kernel."""
         plain = cls(
             center=False, main_effects=0, squeeze=False, refit_growth=1.0, thrift=0.0, weighted_starts=False,
-            searches=("model",), bare=False, leaps=False, discrete=False,
+            searches=("model",), bare=False, leaps=False, discrete=False, doubt_failures=False,
         )  # fmt: skip
         return replace(plain, **changes)
 
@@ -293,6 +299,7 @@ class Config:
             n_initial=1, center=False, mean="zero", standardize=False, prior="none", known_kernel=known_kernel,
             main_effects=0, squeeze=False, selection="fixed", acquisition="ucb", complement="fixed", n_restarts=4,
             thrift=0.0, weighted_starts=False, searches=("model",), bare=False, leaps=False, discrete=False,
+            doubt_failures=False,
         )  # fmt: skip
         return replace(known, **changes)
 
@@ -325,7 +332,10 @@ class Config:
 #: Settings of earlier versions. What was saved with them opens all the same, and goes on with the settings of today.
 _RETIRED = ("patience",)
 #: Settings that earlier versions did not have, as those searched.
-_LATER = {"squeeze": False, "refit_growth": 1.0, "thrift": 0.0, "bare": False, "leaps": False, "discrete": False}
+_LATER = {
+    "squeeze": False, "refit_growth": 1.0, "thrift": 0.0, "bare": False, "leaps": False, "discrete": False,
+    "doubt_failures": False,
+}  # fmt: skip
 
 _CHOICES = {
     "kernel": KernelName,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vsbo.arrays import Array
 
@@ -38,15 +39,26 @@ class Data:
         return len(self.y)
 
     @property
+    def failed(self) -> NDArray[np.bool_]:
+        """Of each evaluation whether it failed (n,)."""
+        return np.isnan(self.y)
+
+    @property
     def values(self) -> Array:
-        """y (n,) for modelling: a failure counts as the worst value seen, so that the search avoids it.
+        """y (n,) for modelling: a failure counts as the worst value seen, so that the search avoids it; while all that
+        were seen are equal, as less than that: otherwise nothing would tell a failure from a success, and a search with
+        one success goes on failing.
 
         This is the one place that decides what a failure is worth. Zeros if nothing succeeded.
         """
-        failed = np.isnan(self.y)
+        failed = self.failed
         if not failed.any():
             return self.y
-        worst = float(np.min(self.y[~failed])) if not failed.all() else 0.0
+        if failed.all():
+            return np.zeros(self.n)
+        worst, best = float(np.min(self.y[~failed])), float(np.max(self.y[~failed]))
+        if worst == best:
+            worst -= abs(best) or 1.0
         return np.where(failed, worst, self.y)
 
     @property

@@ -83,9 +83,21 @@ def cold_due(state: State) -> bool:
 def fit_due(state: State) -> bool:
     """Whether the active variables are fitted anew: the data have grown enough since they were, or cold starts are due.
 
-    One point more among many changes the hyper-parameters little, and the posterior knows it without a fit.
+    One point more among many changes the hyper-parameters little, and the posterior knows it without a fit. But that
+    evaluations can fail is news.
     """
+    if state.theta is not None and state.theta.failure_noise == 0.0 and len(doubted(state, state.data)):
+        return True
     return cold_due(state) or len(state.finished) >= state.config.refit_growth * state.fitted_at
+
+
+def doubted(state: State, data: Data) -> tuple[int, ...]:
+    """The observations that have a variance of their own since the evaluation failed: none if the configuration doubts
+    no failure, or where all is known of the kernel.
+    """
+    if not state.config.doubt_failures or state.config.known_kernel is not None:
+        return ()
+    return tuple(int(i) for i in np.flatnonzero(data.failed))
 
 
 def fit_tolerance(config: Config, *, warm: bool) -> float:
@@ -111,7 +123,10 @@ def fit_model(
         return gp.Fit(gp.Hyperparameters(frozen(scales), known.outputscale, known.noise), np.nan, "known", 0)
     tolerance = fit_tolerance(state.config, warm=cold == ())
     z = model_values(state, data, squeezed)
-    found = gp.fit(data.X, z, state.config, warm=warm, cold=cold, tolerance=tolerance, main=main, levels=data.levels)
+    found = gp.fit(
+        data.X, z, state.config, warm=warm, cold=cold, tolerance=tolerance, main=main, levels=data.levels,
+        doubted=doubted(state, data),
+    )  # fmt: skip
     return replace(found, theta=replace(found.theta, squeezed=squeezed))
 
 
@@ -141,7 +156,7 @@ def fit_form(state: State, warm: Sequence[gp.Hyperparameters], cold: Sequence[st
 def posterior_of(state: State, data: Data, theta: gp.Hyperparameters) -> gp.Posterior:
     """The posterior of these observations under given hyper-parameters."""
     z = model_values(state, data, theta.squeezed)
-    return gp.condition(data.X, z, theta, state.config.kernel, state.config.mean, data.levels)
+    return gp.condition(data.X, z, theta, state.config.kernel, state.config.mean, data.levels, doubted(state, data))
 
 
 def foretold(state: State, since: int) -> Array:
@@ -154,12 +169,13 @@ def foretold(state: State, since: int) -> Array:
     before = data.first(since)
     posterior = posterior_of(state, before, state.theta)
     z = _moved(data.values[since:], before.values, posterior.y)
-    densities = np.empty(len(z))
+    densities, doubts = np.empty(len(z)), doubted(state, data)
     for i, (x, one) in enumerate(zip(data.X[since:], z, strict=True)):
         mu, sigma = posterior.predict(x[None, :])
-        variance = float(sigma[0]) ** 2 + state.theta.noise
+        failed = since + i in doubts
+        variance = float(sigma[0]) ** 2 + state.theta.noise + failed * state.theta.failure_noise
         densities[i] = -0.5 * (np.log(2.0 * np.pi * variance) + (one - float(mu[0])) ** 2 / variance)
-        posterior = posterior.extend(x, float(one))
+        posterior = posterior.extend(x, float(one), failed)
     return densities
 
 
@@ -232,7 +248,7 @@ def expected_gain(state: State) -> float | None:
     z, values = posterior.y, data.values
     # Not the median of all: a search that has converged has seen little else than values near the best.
     gained = float(np.max(values) - np.median(values[: state.config.n_initial]))
-    if gained <= 0.0:
+    if gained <= 0.0 or np.ptp(data.y[~data.failed]) == 0.0:
         return None
     rng = stream(state.seed, state.next_number, Purpose.STOPPING)
     leaders = data.X[np.argsort(-z, kind="stable")[:5]]

@@ -19,6 +19,7 @@ from vsbo.data import is_new
 from vsbo.errors import NumericalError
 from vsbo.models import (
     cold_due,
+    doubted,
     fit_due,
     fit_form,
     full_model,
@@ -111,7 +112,7 @@ def reselect(state: State) -> tuple[Event, ...]:
     data, config = state.data, state.config
     z = model_values(state, data)
     known = {state.active: state.theta} if config.warm_start and state.theta is not None else {}
-    models = selection.NestedModels(data.X, z, config, known, data.levels)
+    models = selection.NestedModels(data.X, z, config, known, data.levels, doubted(state, data))
 
     def order_within(variables: Sequence[int]) -> tuple[int, ...]:
         key = sorted(variables)

@@ -5,7 +5,17 @@ import pytest
 from scipy.stats import kstest
 
 from benchmarks.errors import BenchError
-from benchmarks.problems import Problem, branin50, hartmann6_50, noisy, permuted, shifted, with_unrelated
+from benchmarks.problems import (
+    Problem,
+    branin50,
+    crashing,
+    flaky,
+    hartmann6_50,
+    noisy,
+    permuted,
+    shifted,
+    with_unrelated,
+)
 from benchmarks.problems.noise import normals
 
 NOBODY_KNOWS = Problem("sum", lambda X: X.sum(axis=1), np.array([[0.0, 1.0]] * 3), 3.0)
@@ -98,11 +108,37 @@ def test_a_drawn_shift_moves_every_variable_and_keeps_the_optimum_inside(seed):
         assert q.f(q.argmax) == pytest.approx(p.best, abs=1e-12)
 
 
+def test_flaky_fails_by_chance_and_is_a_function_of_the_point():
+    p = flaky(branin50(), 0.15, seed=4)
+    X = p.from_unit(np.random.default_rng(0).random((4000, p.D)))
+    failed = np.isnan(p.values(X))
+    assert failed.mean() == pytest.approx(0.15, abs=0.025)
+    np.testing.assert_array_equal(np.isnan(p.values(X[::-1])), failed[::-1])
+    assert (np.isnan(flaky(branin50(), 0.15, seed=5).values(X)) != failed).any()
+    np.testing.assert_array_equal(p.values(X)[~failed], branin50().values(X)[~failed])
+    assert not np.isnan(flaky(branin50(), 0.0).values(X)).any()
+
+
+def test_crashing_is_a_half_of_the_box_beyond_a_plane_through_its_middle():
+    p = crashing(branin50())
+    rng = np.random.default_rng(0)
+    U = rng.random((4000, p.D))
+    failed = np.isnan(p.values(p.from_unit(U)))
+    assert failed.mean() == pytest.approx(0.5, abs=0.03)
+    np.testing.assert_array_equal(np.isnan(p.values(p.from_unit(1.0 - U))), ~failed)
+    assert np.isfinite(p.f(p.from_unit(np.full(p.D, 0.5))))
+    good = U[~failed]
+    between = 0.5 * (good[:-1] + good[1:])
+    assert np.isfinite(p.values(p.from_unit(between))).all()  # what is good is convex
+    assert (np.isnan(crashing(branin50(), 1).values(p.from_unit(U))) != failed).any()
+
+
 @pytest.mark.parametrize(
     ("make", "says"),
     [
         (lambda: noisy(branin50(), -1.0), "sd must be .* got -1.0"),
         (lambda: noisy(branin50(), float("nan")), "sd must be .* got nan"),
+        (lambda: flaky(branin50(), 1.0), r"share must be in \[0, 1\); got 1.0"),
         (lambda: with_unrelated(branin50(), 49), "D must be at least 50.* got 49"),
         (lambda: shifted(NOBODY_KNOWS, 1), "known argmax.* sum has none"),
         (lambda: shifted(branin50(), np.zeros(3)), r"shape \(50,\); got shape \(3,\)"),

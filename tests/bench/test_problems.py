@@ -9,6 +9,7 @@ import pytest
 import scipy.optimize
 
 from benchmarks.errors import BenchError
+from benchmarks.problems import FAILING as FAILING_SHARE
 from benchmarks.problems import PROBLEMS, Problem, branin50, noisy, permuted, problem, shifted, with_unrelated
 from benchmarks.problems.mopta import DEFAULT_FILE, EXECUTABLE, FILE
 from benchmarks.problems.synthetic import branin
@@ -42,6 +43,11 @@ NAMES = (
     "Kinks50",
     "Pairs10-2000",
 )
+FAILING = tuple(
+    f"{name}-{kind}"
+    for kind in ("flaky", "crashing")
+    for name in ("Hartmann6-50", "Styblinski-Tang4-50", "Rover60", "MOPTA08")
+)
 DECORATORS = {
     "plain": lambda p: p,
     "permuted": lambda p: permuted(p, 3),
@@ -74,7 +80,19 @@ def check_points(D: int) -> np.ndarray:
 
 
 def test_the_names():
-    assert tuple(PROBLEMS) == NAMES
+    assert tuple(PROBLEMS) == (*NAMES, *FAILING)
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_where_failing_problems_have_values_they_are_the_problems_own(name):
+    whole, _, kind = name.rpartition("-")
+    plain, failing = made(whole), problem(name)
+    assert (failing.name, failing.best, failing.important) == (name, plain.best, plain.important)
+    X = plain.from_unit(np.random.default_rng(2).random((POINTS.get(whole, 200), plain.D)))
+    values, failed = failing.values(X), np.isnan(failing.values(X))
+    np.testing.assert_array_equal(values[~failed], plain.values(X)[~failed])
+    assert abs(failed.mean() - {"flaky": FAILING_SHARE, "crashing": 0.5}[kind]) < 0.35
+    assert np.isfinite(failing.f(plain.from_unit(np.full(plain.D, 0.5)))) or kind == "flaky"
 
 
 def test_an_unknown_name_lists_the_known_ones():

@@ -136,9 +136,26 @@ def test_values_that_are_not_finite_are_recorded_and_told_as_the_worst(tmp_path)
     assert np.isfinite(found.best[-1])
 
 
-def test_no_finite_value_at_all_is_a_failure(tmp_path):
-    assert work(replace(JOB, problem=f"{HERE}nowhere"), tmp_path) == "failed"
-    assert "no value of the 3 so far is finite" in only(tmp_path).error
+def test_who_takes_failures_is_told_of_them(tmp_path):
+    made = []
+
+    class Takes(tiny.Walk):
+        takes_failures = True
+
+        def tell(self, x, y):
+            made.append(y)
+            super().tell(x, -9.0 if np.isnan(y) else y)
+
+    assert work(replace(JOB, problem=f"{HERE}holey", initial=8, evaluations=20), tmp_path, Takes) == "finished"
+    found = only(tmp_path)
+    np.testing.assert_array_equal(made, np.where(np.isfinite(found.y), found.y, np.nan))
+
+
+def test_of_no_value_at_all_nothing_is_told(tmp_path):
+    assert work(replace(JOB, problem=f"{HERE}nowhere", method="random"), tmp_path) == "finished"
+    found = only(tmp_path)
+    assert np.isnan(found.y).all()
+    assert found.best_point is None
 
 
 @pytest.mark.parametrize(

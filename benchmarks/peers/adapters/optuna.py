@@ -11,7 +11,9 @@ from . import Array, Start, names
 
 
 class Optuna:
-    """sampler: made at the first ask, with as many start-up trials as points were told, so that it adds none."""
+    """sampler: made at the first ask, with as many start-up trials as values were told, so that it adds none."""
+
+    takes_failures = True
 
     def __init__(self, sampler: Callable[..., Any], *, D: int, seed: int, budget: int) -> None:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -26,7 +28,7 @@ class Optuna:
     def ask(self) -> Array:
         """A running trial's parameters."""
         if not self._began:
-            told = len(self._study.get_trials(deepcopy=False))
+            told = len(self._study.get_trials(deepcopy=False, states=[optuna.trial.TrialState.COMPLETE]))
             self._study.sampler = self._sampler(n_startup_trials=told, seed=self._seed)
             self._began = True
         self._asked = self._study.ask(self._space)
@@ -34,12 +36,15 @@ class Optuna:
 
     def tell(self, x: Array, y: float) -> None:
         """Finish the running trial, or add a finished one."""
+        failed = bool(np.isnan(y))
+        value, state = None if failed else y, getattr(optuna.trial.TrialState, "FAIL" if failed else "COMPLETE")
         if self._asked is not None:
-            self._study.tell(self._asked, y)
+            self._study.tell(self._asked, value, state)
             self._asked = None
         else:
             params = dict(zip(self._space, x.tolist(), strict=True))
-            self._study.add_trial(optuna.create_trial(params=params, distributions=self._space, value=y))
+            known = optuna.create_trial(params=params, distributions=self._space, value=value, state=state)
+            self._study.add_trial(known)
 
 
 METHODS: dict[str, Start] = {

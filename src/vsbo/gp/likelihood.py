@@ -28,7 +28,8 @@ class Hyperparameters:
 
     l (d,) length-scales of K and K_j alike; a, b and s are variances: of what all variables do together, of each main
     effect, of the noise. main: which variables have a main effect of their own. squeezed: whether it is the covariance
-    of squeezed values (`data.squeeze`).
+    of squeezed values (`data.squeeze`). failure_noise: the variance v that an observation has besides s if the
+    evaluation failed, since nobody knows what that is worth; 0 where no failure was doubted.
     """
 
     lengthscales: Array
@@ -37,6 +38,7 @@ class Hyperparameters:
     mainscale: float = 0.0
     main: tuple[int, ...] = ()
     squeezed: bool = False
+    failure_noise: float = 0.0
 
     @property
     def variance(self) -> float:
@@ -49,21 +51,22 @@ class Hyperparameters:
         return self.mainscale / self.outputscale
 
     def to_log(self) -> Array:
-        """(d + 2,): log l, log of the variance of f, log s; (d + 3,) with main effects: their share w of that variance
-        comes last, as log (w / (1 - w)).
+        """(d + 2,): log l, log of the variance of f, log s; with main effects, their share w of that variance, as
+        log (w / (1 - w)); where failures are doubted, log v.
         """
-        log_theta: Array = np.log(np.r_[self.lengthscales, self.variance, self.noise])
-        if not self.main:
-            return log_theta
-        return np.append(log_theta, np.log(len(self.main) * self.mainscale / self.outputscale))
+        shares = [len(self.main) * self.mainscale / self.outputscale] if self.main else []
+        doubts = [self.failure_noise] if self.failure_noise > 0.0 else []
+        log_theta: Array = np.log(np.r_[self.lengthscales, self.variance, self.noise, shares, doubts])
+        return log_theta
 
     @classmethod
-    def from_log(cls, log_theta: Array, main: tuple[int, ...] = ()) -> "Hyperparameters":
-        """The inverse of `to_log`."""
-        d = len(log_theta) - (3 if main else 2)
+    def from_log(cls, log_theta: Array, main: tuple[int, ...] = (), doubted: bool = False) -> "Hyperparameters":
+        """The inverse of `to_log`; doubted: whether log v comes last."""
+        d = len(log_theta) - 2 - bool(main) - doubted
         scales, variance, noise = np.exp(log_theta[:d]), float(np.exp(log_theta[d])), float(np.exp(log_theta[d + 1]))
         share = _share(log_theta[d + 2]) if main else 0.0
-        return cls(frozen(scales), (1.0 - share) * variance, noise, share * variance / max(len(main), 1), main)
+        b, v = share * variance / max(len(main), 1), float(np.exp(log_theta[-1])) if doubted else 0.0
+        return cls(frozen(scales), (1.0 - share) * variance, noise, b, main, failure_noise=v)
 
     def columns(self, variables: Sequence[int]) -> "Hyperparameters":
         """The same, for some of the variables, in ascending order."""
@@ -73,9 +76,9 @@ class Hyperparameters:
     @classmethod
     def from_plain(cls, plain: dict[str, Any]) -> "Hyperparameters":
         """From plain values, as an event has them."""
-        main = tuple(plain.get("main", ()))
-        mainscale, squeezed = plain.get("mainscale", 0.0), plain.get("squeezed", False)
-        return cls(frozen(plain["lengthscales"]), plain["outputscale"], plain["noise"], mainscale, main, squeezed)
+        later = {name: plain[name] for name in ("mainscale", "squeezed", "failure_noise") if name in plain}
+        scales, main = frozen(plain["lengthscales"]), tuple(plain.get("main", ()))
+        return cls(scales, plain["outputscale"], plain["noise"], main=main, **later)
 
 
 def _share(logit: float) -> float:
@@ -99,7 +102,7 @@ _squares, _pairs = _Kept(), _Kept()
 
 class Likelihood:
     """NLL (plus the prior's, if there is one) of X (n, d), y (n,), as a function of log theta as `to_log` has it.
-    levels: of choices, as in choices.py.
+    levels: of choices, as in choices.py. doubted: the observations that have v besides s, if there are any.
 
     Holds its workspace: four (n, d) arrays, and for each thread what all likelihoods share, since every call fills it
     anew: three (n, n) arrays, Fortran-ordered for BLAS and of symmetric ones the lower triangle only, and of main
@@ -115,7 +118,9 @@ class Likelihood:
         prior: Prior | None = None,
         main: tuple[int, ...] = (),
         levels: tuple[int, ...] = (),
+        doubted: Sequence[int] = (),
     ) -> None:
+        self._doubted = np.array(doubted, dtype=np.intp)
         self._main = _MainEffects(X, main, kernel, levels) if main else None
         self._owners = owners(levels) if levels else None
         X = spread(X, levels)
@@ -133,10 +138,11 @@ class Likelihood:
 
     def __call__(self, log_theta: Array) -> tuple[float, Array]:
         """Value and gradient, as long as log_theta. Raises NumericalError where M is not positive definite."""
-        n, d = len(self._y), len(log_theta) - (2 if self._main is None else 3)
+        doubts = len(self._doubted) > 0
+        n, d = len(self._y), len(log_theta) - 2 - (self._main is not None) - doubts
         self.evaluations += 1
         inverse_l, a, s = np.exp(-log_theta[:d]), float(np.exp(log_theta[d])), float(np.exp(log_theta[d + 1]))
-        share = 0.0 if self._main is None else _share(log_theta[d + 2])
+        share, v = 0.0 if self._main is None else _share(log_theta[d + 2]), float(np.exp(log_theta[-1]))
         variance, a = a, a * (1.0 - share)
 
         U = self._U1[:, :-1]
@@ -153,6 +159,8 @@ class Likelihood:
             self._profile(q, M, h, None)
             np.multiply(M, a, out=M)  # not *=: M is of the function around
             M.ravel("K")[:: n + 1] = a + s
+            if doubts:
+                M.ravel("K")[self._doubted * (n + 1)] += v
             if self._main is not None:
                 self._main.add(M, inverse_l, variance * share)
             return M
@@ -167,11 +175,14 @@ class Likelihood:
         value = 0.5 * (quadratic + log_det + n * np.log(2.0 * np.pi))
 
         # dNLL/dt = 1/2 tr(W dM/dt) with W = M^-1 - alpha alpha'. For the variance of f and for s it needs only traces,
-        # since M - s I is proportional to the former.
+        # since M - s I is proportional to the former but for v.
         trace, square_alpha = float(np.diagonal(W).sum()), float(alpha @ alpha)
         gradient = np.empty(len(log_theta))
         gradient[d] = 0.5 * ((n - s * trace) - (quadratic - s * square_alpha))
         gradient[d + 1] = 0.5 * s * (trace - square_alpha)
+        if doubts:
+            gradient[-1] = 0.5 * v * float((np.diagonal(W)[self._doubted] - alpha[self._doubted] ** 2).sum())
+            gradient[d] -= gradient[-1]
         # For all length-scales at once, with S = a W * h:
         # 1/2 sum_ab S_ab (u_aj - u_bj)^2 = (S 1)' u_j^2 - u_j' S u_j.
         W = blas.dsyr(-1.0, alpha, a=W, lower=1, overwrite_a=1)
@@ -195,7 +206,7 @@ class _MainEffects:
     """
 
     def __init__(self, X: Array, main: tuple[int, ...], kernel: KernelName, levels: tuple[int, ...]) -> None:
-        n = len(X)
+        n, self._d = X.shape
         self._at, self._along = list(main), ALONG[kernel]
         earlier, later = np.triu_indices(n, 1)
         self._below = earlier * n + later  # places in a Fortran-ordered (n, n) matrix
@@ -223,8 +234,8 @@ class _MainEffects:
         flat[:: len(M) + 1] += variance
 
     def add_gradient(self, gradient: Array, W: Array, trace: float, share: float) -> None:
-        """For log theta (d + 3,), with W (n, n), of which the lower triangle is valid, its trace, and the share w."""
-        d, w = len(gradient) - 3, W.ravel("K").take(self._below)
+        """For log theta, with W (n, n), of which the lower triangle is valid, its trace, and the share w."""
+        d, w = self._d, W.ravel("K").take(self._below)
         own = self._b * (float(w @ self._sum) + 0.5 * len(self._at) * trace)  # along log b
         gradient[self._at] += self._b * (self._hq @ w)
         gradient[d + 2] = own - share * gradient[d]

@@ -8,7 +8,7 @@ grad sigma = -a^2 (grad k)' M^-1 k / sigma          (appendix B, with the factor
 With main effects k is K + b/a sum_j K_j, and the variance before any observation a + b |main|.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -42,6 +42,7 @@ class Posterior:
     alpha: Array
     m: float
     levels: tuple[int, ...] = ()
+    doubted: tuple[int, ...] = ()
 
     @cached_property
     def _right(self) -> Array:
@@ -165,20 +166,21 @@ class Posterior:
         drift *= self.theta.outputscale / self.theta.lengthscales[owners(self.levels)]
         return gather(drift, self.levels)
 
-    def extend(self, x: Array, y: float) -> "Posterior":
-        """With one more observation, x (d,) and y: the factor grows by a row, O(n^2)."""
+    def extend(self, x: Array, y: float, doubted: bool = False) -> "Posterior":
+        """With one more observation, x (d,) and y, doubted or not: the factor grows by a row, O(n^2)."""
         n = len(self.y)
+        doubts = (*self.doubted, n) if doubted else self.doubted
         before = self.theta.variance
         u = self._scaled(x[None, :])
         row = self._half(self._correlations(u))[:, 0]
-        corner = before + self.theta.noise - float(row @ row)
+        corner = before + self.theta.noise + doubted * self.theta.failure_noise - float(row @ row)
         X, Y = np.vstack([self.X, x]), np.r_[self.y, y]
         if corner <= VARIANCE_FLOOR * before:  # a duplicate without noise: only the jitter ladder can help
-            return condition(X, Y, self.theta, self.kernel, self.mean_name, self.levels)
+            return condition(X, Y, self.theta, self.kernel, self.mean_name, self.levels, doubts)
         L = np.zeros((n + 1, n + 1), order="F")
         L[:n, :n], L[n, :n], L[n, n] = self.L, row, np.sqrt(corner)
         m, alpha = _weights(L, Y, self.mean_name)
-        return replace(self, X=X, y=Y, U=np.vstack([self.U, u]), L=L, alpha=alpha, m=m)
+        return replace(self, X=X, y=Y, U=np.vstack([self.U, u]), L=L, alpha=alpha, m=m, doubted=doubts)
 
 
 def condition(
@@ -188,9 +190,10 @@ def condition(
     kernel: KernelName,
     mean: MeanName = "constant",
     levels: tuple[int, ...] = (),
+    doubted: Sequence[int] = (),
 ) -> Posterior:
-    """The posterior for X (n, d), y (n,) under given hyper-parameters; levels: of choices, as in choices.py. Raises
-    NumericalError if M is beyond repair.
+    """The posterior for X (n, d), y (n,) under given hyper-parameters; levels: of choices, as in choices.py; doubted:
+    the observations that have v besides s. Raises NumericalError if M is beyond repair.
     """
     U, n = _scaled(X, theta, levels), len(X)
     K, right, main, apart = np.zeros((n, n)), augmented(U), _coordinates(U, theta, levels), _apart(theta, levels)
@@ -202,9 +205,11 @@ def condition(
         K[rows, lower] = k
     K *= theta.outputscale
     np.fill_diagonal(K, theta.variance + theta.noise)
+    doubts = tuple(doubted)
+    K[doubts, doubts] += theta.failure_noise
     L, _ = cholesky(K)
     m, alpha = _weights(L, y, mean)
-    return Posterior(theta=theta, kernel=kernel, mean_name=mean, X=X, y=y, U=U, L=L, alpha=alpha, m=m, levels=levels)
+    return Posterior(theta, kernel, mean, X, y, U, L, alpha, m, levels, doubts)
 
 
 def _scaled(Z: Array, theta: Hyperparameters, levels: tuple[int, ...]) -> Array:

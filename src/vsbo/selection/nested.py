@@ -1,6 +1,7 @@
 """The models that a selection compares: one for each set of variables it looks at, fitted once."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -33,11 +34,13 @@ class NestedModels:
         config: Config,
         known: Mapping[tuple[int, ...], Hyperparameters],
         levels: tuple[int, ...] = (),
+        doubted: Sequence[int] = (),
     ) -> None:
         """`known`: hyper-parameters of earlier fits, by variables in ascending order: starts, not results; levels (D,):
-        of choices without order, as in `Data`.
+        of choices without order, as in `Data`; doubted: the observations that failed, as in `gp.fit`.
         """
         self._X, self._z, self._config, self._known, self._levels = X, z, config, known, levels
+        self._doubted = doubted
         self._found: dict[tuple[int, ...], Fit] = {}
 
     def loss(self, variables: Sequence[int]) -> float:
@@ -50,7 +53,16 @@ class NestedModels:
         if key not in self._found:
             warm, cold = self._starts(key)
             X, levels = self._X[:, key], levels_of(self._levels, key)
-            self._found[key] = fit(X, self._z, self._config, warm=warm, cold=cold, tolerance=TOLERANCE, levels=levels)
+            self._found[key] = fit(
+                X,
+                self._z,
+                self._config,
+                warm=warm,
+                cold=cold,
+                tolerance=TOLERANCE,
+                levels=levels,
+                doubted=self._doubted,
+            )
         return self._found[key]
 
     def _starts(self, key: tuple[int, ...]) -> tuple[list[Hyperparameters], tuple[str, ...]]:
@@ -67,4 +79,4 @@ class NestedModels:
 
 def _joined(theta: Hyperparameters, at: int) -> Hyperparameters:
     scales = np.insert(theta.lengthscales, at, NEW_LENGTHSCALE)
-    return Hyperparameters(frozen(scales), theta.outputscale, theta.noise)
+    return replace(theta, lengthscales=frozen(scales))

@@ -18,7 +18,7 @@ NOT_PASSED = {"check_supervised_y_2d": "DataConversionWarning not caught"}
 
 
 def named(value):
-    """The name of an estimator or check, without addresses in memory: all processes of pytest-xdist must agree on it."""
+    """The name of an estimator or check, without addresses in memory: the processes of the tests must agree on it."""
     if isinstance(value, VSBOSearchCV):
         return type(value.estimator).__name__
     function, keywords = (value.func, value.keywords) if isinstance(value, partial) else (value, {})
