@@ -55,10 +55,11 @@ FAMILIES: dict[str, Family] = {
             "vsbo-even-starts",
             "vsbo-no-center",
             "vsbo-no-squeeze",
+            "vsbo-sure-of-failures",
         ),
     ),
 }
-#: Compared in tables of their own, and not drawn among all others: the ablation, and several workers.
+#: Compared in tables of their own, and not drawn among all others: parts left out, and several workers.
 APART = (
     "vsbo-8-workers",
     "vanilla-8-workers",

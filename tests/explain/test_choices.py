@@ -64,7 +64,7 @@ def test_choices_are_the_main_effects_of_each_fit(optimizer, replayed):
             changed += 1
         else:
             assert choice.variables == before.theta.main
-    assert changed > 5
+    assert changed >= 5
 
 
 def test_what_each_search_brought(optimizer):
