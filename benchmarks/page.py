@@ -168,6 +168,7 @@ BLOCKS: dict[str, Callable[[Sequence[Run]], str]] = {
     "held-out": partial(all_problems, "held-out"),
     "unseen": partial(all_problems, "unseen"),
     "workers": partial(all_problems, "workers"),
+    "failures": partial(all_problems, "failures"),
     "slow": against_slow,
     "ablation": ablation,
     "discrete": lambda _: report.overview(report.saved()),

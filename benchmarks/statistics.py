@@ -15,7 +15,7 @@ RESAMPLES = 10_000  # the ends of a 95 % interval then repeat to about 2 % of it
 
 
 class Interval(NamedTuple):
-    """From low to high; both nan where one value says nothing about its spread."""
+    """From low to high; both nan where the values say nothing about their spread: one alone, or one without bound."""
 
     low: float
     high: float
@@ -29,7 +29,7 @@ def bootstrap_interval(values: Array, level: float = LEVEL, resamples: int = RES
     percentile"). Below five values no resampling can be wide enough: the interval is then about their range.
     """
     n = len(values)
-    if n < 2:
+    if n < 2 or not np.all(np.isfinite(values)):
         return Interval(np.nan, np.nan)
     tail = stats.norm.cdf(-np.sqrt(n / (n - 1)) * stats.t.ppf((1 + level) / 2, n - 1))
     chosen = np.random.default_rng(seed).integers(n, size=(resamples, n))
@@ -49,11 +49,14 @@ class Paired:
 
 
 def paired(first: dict[int, float], second: dict[int, float]) -> Paired | None:
-    """first - second, values by seed, over the seeds that both have; None if they share none."""
+    """first - second, values by seed, over the seeds that both have; None if they share none.
+
+    Without any success a value is -inf, and as good as another such one.
+    """
     seeds = sorted(first.keys() & second.keys())
     if not seeds:
         return None
-    differences = np.array([first[seed] - second[seed] for seed in seeds])
+    differences = np.array([0.0 if first[seed] == second[seed] else first[seed] - second[seed] for seed in seeds])
     # With nothing but zeros the signed ranks are undefined; there is then no evidence of a difference at all.
     p = float(stats.wilcoxon(differences).pvalue) if np.any(differences) else 1.0
     mean, interval = float(differences.mean()), bootstrap_interval(differences)

@@ -188,7 +188,10 @@ def _default_targets(runs: Sequence[Run]) -> tuple[float, ...]:
     optimum = runs[0].header.get("optimum")
     if optimum is None or not math.isfinite(optimum):
         return ()
-    start = float(np.mean(list({run.seed: run.best[run.initial - 1] for run in runs}.values())))
+    starts = np.array(list({run.seed: run.best[run.initial - 1] for run in runs}.values()))
+    if not np.isfinite(starts).any():  # none of the initial points had a value
+        return ()
+    start = float(np.mean(starts[np.isfinite(starts)]))
     return tuple(sign_of(runs[0]) * float(f"{optimum - (1 - part) * (optimum - start):.4g}") for part in PARTS)
 
 
@@ -213,7 +216,7 @@ def markdown(tables: Tables) -> str:
         f"Mean of the best value after so many evaluations (besides the {experiment.initial} initial points), with its "
         "95 % bootstrap interval over the seeds; @n: a run had only n evaluations, and counts with its last value. "
         "Of fewer than five seeds the interval is about their range. CPU: median seconds that the optimizer spent in "
-        "the whole run.",
+        'the whole run. A mean is "-" where a run had no success at all; such a run is the worst there is.',
         *_overview(tables),
     ]
     for problem in experiment.problems:

@@ -618,6 +618,21 @@ def test_tables_as_markdown_and_csv(tabulated):
     assert (float(row["value"]), float(row["low"]), row["p"]) == (10.5, 9.5, "")
 
 
+def test_runs_in_which_much_or_all_fails(tmp_path):
+    nan = np.nan
+    for seed, first in enumerate((0.0, nan)):
+        made_run(tmp_path, "a", seed, [first, nan, 5.0, 6.0])
+        made_run(tmp_path, "b", seed, [first, nan, nan, nan])
+    chosen = Experiment("failing", ("P",), ("a", "b"), (0, 1), 2, 2)
+    made = tables.tabulate(chosen, records.load(tmp_path), (2,), "a")
+    assert made.by["best", "P", "b", 2].value == -np.inf
+    assert made.by["difference", "P", "b", 2].value == np.inf
+    assert [made.by["rank", "", method, 2].value for method in "ab"] == [1.0, 2.0]
+    # From 0, where the first points had a value at all, to 10.
+    assert {number.at for number in made.numbers if "target" in number.quantity} == {5.0, 9.0, 9.9}
+    assert "| b" in tables.markdown(made)
+
+
 # --- the whole way, and how it looks ---
 
 

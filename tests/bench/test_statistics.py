@@ -83,6 +83,14 @@ def test_paired_test_of_equals_and_of_strangers():
     assert paired({0: 2.0}, {0: 1.0}).p == 1.0
 
 
+def test_a_run_without_a_success_is_the_worst_and_has_no_spread():
+    assert np.isnan(bootstrap_interval(np.array([1.0, -np.inf, 2.0]))).all()
+    test = paired({0: 1.0, 1: 2.0, 2: -np.inf}, {0: -np.inf, 1: 1.0, 2: -np.inf})
+    assert (test.difference, test.positive, test.n) == (np.inf, 2, 3)
+    assert np.isnan(test.interval).all()
+    assert test.p == paired({0: 9.0, 1: 2.0, 2: 0.0}, {0: 1.0, 1: 1.0, 2: 0.0}).p
+
+
 def slow_rank(scores, j):
     """1, plus those that are better, plus half of those that are equal."""
     there = [score for score in scores if not np.isnan(score)]
