@@ -5,8 +5,9 @@ A table stands in a page between the lines `<!-- NAME -->` and `<!-- end -->`; N
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +15,11 @@ import numpy as np
 from benchmarks import experiment
 from benchmarks.discrete import report
 from benchmarks.errors import BenchError
+from benchmarks.problems.coco import GROUPS, bbob_name
+from benchmarks.problems.problem import Array
 from benchmarks.records import Run
 from benchmarks.speed.report import table
-from benchmarks.statistics import best_at
+from benchmarks.statistics import average_ranks, best_at
 from benchmarks.tables import Number, overview, ranks_of, seeds_of, sign_of, tabulate
 
 PAGES = tuple(Path(__file__).parents[1] / "docs" / name for name in ("benchmarks.md", "experiments.md"))
@@ -120,6 +123,30 @@ def against_slow(runs: Sequence[Run]) -> str:
     return table(["peer", *problems, "CPU s: its, ours", "we are ahead in"], lines)
 
 
+def bbob(runs: Sequence[Run]) -> str:
+    """24 problems are too many columns: average ranks by COCO's groups, over all, and on how many each is first."""
+    tables = tabulate(experiment.read(experiment.find("bbob")), runs, AT)
+    methods = tables.ranked
+
+    def scores(functions: Iterable[int]) -> Array:
+        found = [[tables.by.get(("best", bbob_name(i), method, max(AT))) for method in methods] for i in functions]
+        return np.array([[math.nan if one is None else -one.value for one in row] for row in found])
+
+    every = scores(chain.from_iterable(GROUPS.values()))
+    groups = [average_ranks(scores(functions))[0] for functions in GROUPS.values()]
+    first = np.sum(every == np.fmax.reduce(every, axis=1, keepdims=True), axis=0)
+    lines = []
+    for j, method in enumerate(methods):
+        own = [run for run in _of(runs, method=method) if run.problem in tables.experiment.problems]
+        seeds = seeds_of([tables.by.get(("best", name, method, max(AT))) for name in tables.experiment.problems])
+        said = f"{SAID.get(method, method)} ({seeds})"
+        ranks = ["-" if math.isnan(ranks[j]) else f"{ranks[j]:.2f}" for ranks in groups]
+        cpu = _seconds(float(np.median([run.cpu.sum() for run in own])))
+        lines.append([said, *ranks, *ranks_of(tables, method), str(first[j]), cpu])
+    titles = [f"{name} ({len(functions)})" for name, functions in GROUPS.items()]
+    return table(["method (seeds)", *titles, *(f"rank at {n}" for n in AT), "first on", "CPU s"], lines)
+
+
 def ablation(runs: Sequence[Run]) -> str:
     """Means of the best values over the seeds that all variants have, and in how many a variant beats the default."""
     chosen = experiment.read(experiment.find("ablation"))
@@ -167,6 +194,7 @@ BLOCKS: dict[str, Callable[[Sequence[Run]], str]] = {
     "verdict": partial(all_problems, "verdict"),
     "held-out": partial(all_problems, "held-out"),
     "unseen": partial(all_problems, "unseen"),
+    "bbob": bbob,
     "workers": partial(all_problems, "workers"),
     "failures": partial(all_problems, "failures"),
     "slow": against_slow,

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from benchmarks.errors import BenchError
+from benchmarks.problems.coco import BBOB
 from benchmarks.problems.decorators import crashing, flaky, noisy, shifted, with_unrelated
 from benchmarks.problems.hartmann6 import plain_hartmann6, rotated_hartmann6
 from benchmarks.problems.held_out import HELD_OUT
@@ -49,6 +50,7 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
     "Hartmann6-1000": partial(plain_hartmann6, 1000),
     **HELD_OUT,
     **UNSEEN,
+    **BBOB,
 }
 #: Share of the evaluations that fail by chance, of problems that are flaky.
 FAILING = 0.15

@@ -51,6 +51,19 @@ def test_slow_peers_are_compared_at_the_evaluations_they_had(tmp_path):
     assert rows(filled)[2] == ["saasbo", "@7 2, 1 (0 of 1)", "@7 2, 4 (1 of 1)", "140 to 210, 7.0", "1 of 2"]
 
 
+def test_bbob_is_ranked_by_group(tmp_path):
+    for seed in range(2):
+        for name, least in (("BBOB01-40", 1.0), ("BBOB05-40", 0.5), ("BBOB24-40", 0.1)):
+            record(tmp_path, name, "vsbo", seed, [8.0 - least - seed] * 200, cpu=0.01, minimized=True)
+            record(tmp_path, name, "cma", seed, [8.0 - 3.0 * least**2 - seed] * 200, cpu=0.02, minimized=True)
+    record(tmp_path, "BBOB24-40", "random", 0, [1.0] * 200, minimized=True)
+    filled = rows(page.fill(TEXT.format(name="bbob"), load(tmp_path)))
+    groups = ["1.00", "-", "-", "-", "2.00"]
+    assert filled[2] == ["vsbo, `Config()` (2)", *groups, *["1.33 (3)"] * 3, "2", "2.0"]
+    assert filled[3] == ["cma (2)", "2.00", "-", "-", "-", "1.00", *["1.67 (3)"] * 3, "1", "4.0"]
+    assert filled[4] == ["random (1)", *["-"] * 4, "3.00", "3.00 (1)", "3.00 (1)", "3.00 (1)", "0", "200"]
+
+
 def test_the_ablation_counts_seeds_that_all_variants_have(tmp_path):
     for method in page.WITHOUT:
         for seed in range(2 + (method == "vsbo")):

@@ -3,6 +3,7 @@
 import itertools
 import math
 import os
+import sys
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import scipy.optimize
 from benchmarks.errors import BenchError
 from benchmarks.problems import FAILING as FAILING_SHARE
 from benchmarks.problems import PROBLEMS, Problem, branin50, noisy, permuted, problem, shifted, with_unrelated
+from benchmarks.problems.coco import BBOB
 from benchmarks.problems.mopta import DEFAULT_FILE, EXECUTABLE, FILE
 from benchmarks.problems.synthetic import branin
 
@@ -42,6 +44,7 @@ NAMES = (
     "Chain90",
     "Kinks50",
     "Pairs10-2000",
+    *BBOB,
 )
 FAILING = tuple(
     f"{name}-{kind}"
@@ -228,6 +231,25 @@ def test_unseen_functions_term_by_term():
     z = around("Pairs10-2000", 10)
     pairs = sum(a * b for a, b in zip(z[::2], z[1::2], strict=True))
     assert -made("Pairs10-2000").f(x) == pytest.approx(sum(t * t for t in z) + pairs)
+
+
+#: Distances from the minimum at linspace(-4, 4, 40), in IOHexperimenter 0.3.22, which has the suite in its own code.
+BBOB_DISTANCES = (
+    485.0875263, 91599706.75, 10170.90688, 5228.203227, 775.2822155, 1088366.268, 5851.79459, 313568.2742,
+    536594.502, 29516845.58, 3090963.725, 2640886482, 4325.847347, 314.5879506, 5201.505755, 87.45719118,
+    38.60754385, 180.6630486, 28.64074346, 410647.568, 85.17667416, 86.50986824, 17.04660521, 1140.338261,
+)  # fmt: skip
+
+
+def test_bbob_is_that_of_another_program():
+    distances = [-made(name).f(np.linspace(-4, 4, 40)) for name in BBOB]
+    np.testing.assert_allclose(distances, BBOB_DISTANCES, rtol=1e-9)
+
+
+def test_bbob_says_what_it_needs(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cocoex", None)
+    with pytest.raises(BenchError, match=r"BBOB07-40 needs coco-experiment: pip install '.\[bench\]'"):
+        problem("BBOB07-40")
 
 
 def test_some_of_the_cube_is_beyond_the_cliff_and_the_rest_is_a_bowl():
