@@ -193,6 +193,11 @@ class Config:
     """With several searches: from 60 evaluations on, every tenth point is the best one with one variable far from where
     it is, of those with main effects (turns.py). Paper: no."""
 
+    double_leaps: bool = True
+    """While values are squeezed, leaps go by the model of the values as they are, and move two of these variables
+    together. The model of squeezed ones excludes by five deviations what it has not seen, where that one excludes
+    nothing (docs/experiments.md, 188). Paper: no."""
+
     discrete: bool = True
     """Whole numbers and choices of up to a dozen values, and all choices without order, are searched value by value,
     and the values of a choice without order are equally far apart in all models. Otherwise they are real variables that
@@ -275,8 +280,8 @@ class Config:
         published = cls(
             center=False, acquisition="ei", prior="none", outputscale="learned", main_effects=0, squeeze=False,
             noise_floor=1e-4, refit_growth=1.0, selection="momentum", n_restarts=4, thrift=0.0,
-            weighted_starts=False, searches=("model",), bare=False, leaps=False, discrete=False,
-            doubt_failures=False,
+            weighted_starts=False, searches=("model",), bare=False, leaps=False, double_leaps=False,
+            discrete=False, doubt_failures=False,
         )  # fmt: skip
         return replace(published, **changes)
 
@@ -285,7 +290,7 @@ class Config:
         """Plain Bayesian optimization: all variables alike in one product kernel."""
         plain = cls(
             center=False, main_effects=0, squeeze=False, refit_growth=1.0, thrift=0.0, weighted_starts=False,
-            searches=("model",), bare=False, leaps=False, discrete=False, doubt_failures=False,
+            searches=("model",), bare=False, leaps=False, double_leaps=False, discrete=False, doubt_failures=False,
         )  # fmt: skip
         return replace(plain, **changes)
 
@@ -298,8 +303,8 @@ class Config:
         known = cls(
             n_initial=1, center=False, mean="zero", standardize=False, prior="none", known_kernel=known_kernel,
             main_effects=0, squeeze=False, selection="fixed", acquisition="ucb", complement="fixed", n_restarts=4,
-            thrift=0.0, weighted_starts=False, searches=("model",), bare=False, leaps=False, discrete=False,
-            doubt_failures=False,
+            thrift=0.0, weighted_starts=False, searches=("model",), bare=False, leaps=False, double_leaps=False,
+            discrete=False, doubt_failures=False,
         )  # fmt: skip
         return replace(known, **changes)
 
@@ -333,8 +338,8 @@ class Config:
 _RETIRED = ("patience",)
 #: Settings that earlier versions did not have, as those searched.
 _LATER = {
-    "squeeze": False, "refit_growth": 1.0, "thrift": 0.0, "bare": False, "leaps": False, "discrete": False,
-    "doubt_failures": False,
+    "squeeze": False, "refit_growth": 1.0, "thrift": 0.0, "bare": False, "leaps": False,
+    "double_leaps": False, "discrete": False, "doubt_failures": False,
 }  # fmt: skip
 
 _CHOICES = {

@@ -191,7 +191,8 @@ def maximize_acquisition(state: State, search: str) -> Array:
     than the best value. (With more, EI stays where it was largest. With less than is expected, the model sees a hole
     where it is best: with the average at most, eight workers needed twice the evaluations.)
     """
-    side, state = side_of_box(state), as_seen_by(model_of(search, state), state)
+    main, model = () if state.theta is None else state.theta.main, model_of(search, state)
+    side, state = side_of_box(state), as_seen_by(model, state)
     if state.theta is None:
         raise NumericalError("there is no model of the active variables")
     data, config = state.data.columns(state.active), state.config
@@ -203,9 +204,11 @@ def maximize_acquisition(state: State, search: str) -> Array:
     lattice = lattice_of(state)
     leaders, weights = data.X[np.argsort(-z, kind="stable")[:5]], weights_of(state, posterior)
     if search == "leap":
-        leaps = acq.leaps(leaders[0], state.theta.main, lattice)
+        leaps, doubt = acq.leaps(leaders[0], main, lattice), DOUBT
+        if model == "bare" and len(main) > 1:
+            leaps, doubt = acq.double_leaps(leaders[0], main, rng, lattice), 1.0
         mu, sigma = posterior.predict(leaps)
-        promise = acq.log_expected_improvement(mu, DOUBT * sigma, best)[0]
+        promise = acq.log_expected_improvement(mu, doubt * sigma, best)[0]
         return leaps[np.argsort(-promise, kind="stable")]
     if search == "near":
         box = box_around(leaders[0], side, state.theta.lengthscales, weights)

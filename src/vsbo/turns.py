@@ -16,7 +16,8 @@ what it has not seen, so that every tenth point is by the bare one then.
 
 And from 60 evaluations on every tenth point is a leap: the best point with one variable, of those with main effects,
 far from where it is. Late in a run a part of the range of a variable that matters may not have been seen at all, while
-the model is sure of it.
+the model is sure of it. While that is of squeezed values it is surer still: then a leap goes by the bare model, and
+moves two variables together.
 """
 
 from dataclasses import replace
@@ -111,8 +112,11 @@ def side_of_box(state: State) -> float:
 
 def models_of(search: str, state: State) -> tuple[ModelName, ...]:
     """The models that are fitted for a search. A known kernel is the only model there is."""
-    if search in ("model", "leap") or state.config.known_kernel is not None:
+    if search == "model" or state.config.known_kernel is not None:
         return ("model",)
+    if search == "leap":
+        squeezed = state.theta is not None and state.theta.squeezed
+        return ("bare",) if squeezed and state.config.double_leaps else ("model",)
     if search == "bare":
         return ("bare",)
     contest = state.config.bare and len(state.finished) < BARE_UNTIL

@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import norm
 
 from vsbo import Config, Integer, KnownKernel, Optimizer, Space, State, gp
-from vsbo.acquisition import expected_improvement, log_expected_improvement
+from vsbo.acquisition import Lattice, double_leaps, expected_improvement, log_expected_improvement
 from vsbo.data import standardize
 from vsbo.errors import NumericalError
 from vsbo.models import foretold, posterior_of
@@ -146,6 +146,71 @@ def test_a_leap_is_the_best_point_with_one_variable_of_those_with_main_effects_f
         optimizer.tell(trial, float(np.sum(np.sin(11.0 * trial.x[:3] + np.arange(3)))))
     assert leaps == 2
     assert [one.points for one in optimizer.history().searches if one.name == "leap"] == [2]
+
+
+def stretched_valley(x):
+    """Values that span thousands where units decide, along four of nine variables: they are squeezed."""
+    return -float(np.exp(6.0 * np.abs(x[0] - 0.2)) + np.exp(6.0 * np.abs(x[1] - x[0] * x[2])) + 5.0 * x[3])
+
+
+def squeezed_leaps(double):
+    """The states before the leaps of a search whose model is of squeezed values then, and the points."""
+    config = Config(n_raw=64, main_effects=4, double_leaps=double)
+    optimizer = Optimizer(Space.box(9), direction="maximize", seed=1, config=config)
+    found = []
+    while optimizer.state.next_number < 95:
+        before = optimizer.state
+        trial = optimizer.ask()
+        if trial.origin == "leap" and before.theta.squeezed:
+            found.append((before, optimizer.state, trial.x))
+        optimizer.tell(trial, stretched_valley(trial.x))
+    assert len(found) >= 2
+    return found
+
+
+def test_while_values_are_squeezed_a_leap_goes_by_the_bare_model_and_moves_two_variables():
+    for before, after, x in squeezed_leaps(True):
+        best, main = before.data.incumbent, before.theta.main
+        changed = np.flatnonzero(x != best)
+        assert len(changed) == 2
+        assert set(changed) <= set(main)
+        assert np.max(np.abs(x - best)) >= 0.2
+        bare = as_seen_by("bare", after)
+        posterior = posterior_of(bare, before.data, bare.theta)
+        rng = np.random.default_rng(5)
+        others = np.tile(best, (3000, 1))
+        for row in others:
+            row[rng.choice(main, 2, replace=False)] = rng.random(2)
+        others = others[np.max(np.abs(others - best), axis=1) >= 0.2]
+        mu, sigma = posterior.predict(np.vstack([x, others]))
+        gain = log_expected_improvement(mu, sigma, float(np.max(posterior.y)))[0]
+        assert gain[0] >= np.quantile(gain[1:], 0.99)  # among a hundred places a pair, not these
+
+
+def test_without_double_leaps_a_leap_is_the_models_even_while_values_are_squeezed():
+    for before, after, x in squeezed_leaps(False):
+        assert np.sum(x != before.data.incumbent) == 1
+        assert models_of("leap", before) == models_of("leap", after) == ("model",)
+
+
+def test_a_search_saved_before_leaps_were_double_goes_on_as_it_did():
+    plain = Config().to_plain()
+    del plain["double_leaps"]
+    assert Config.from_plain(plain) == Config(double_leaps=False)
+
+
+def test_double_leaps_are_of_two_variables_one_of_them_far_and_at_places_of_the_lattice():
+    rng, center = np.random.default_rng(0), np.array([0.5, 0.0, 1.0, 0.3])
+    lattice = Lattice((None, np.array([0.0, 0.5, 1.0]), None, None))
+    points = double_leaps(center, (0, 1, 2), rng, lattice)
+    away = np.abs(points - center)
+    assert np.all(np.max(away, axis=1) >= 0.2)
+    assert np.all((away > 0.0).sum(axis=1) <= 2)
+    assert not away[:, 3].any()
+    assert set(points[:, 1]) == {0.0, 0.5, 1.0}
+    pairs = {tuple(np.flatnonzero(row)) for row in away > 0.0}
+    assert {(0, 1), (0, 2), (1, 2)} <= pairs
+    assert double_leaps(center, (2,), rng).shape == (0, 4)
 
 
 def test_where_no_leap_is_left_the_model_proposes():

@@ -7,6 +7,7 @@ from vsbo.acquisition.maximize import (
     LONGEST_SCALE,
     Acquisition,
     Utility,
+    double_leaps,
     leaps,
     maximize,
     over,
@@ -16,7 +17,7 @@ from vsbo.acquisition.maximize import (
 )
 
 __all__ = [
-    "LONGEST_SCALE", "Acquisition", "Lattice", "Utility", "expected_improvement", "leaps", "log_expected_improvement",
-    "maximize", "over", "points_within", "regret_bound", "start_points", "theorem_beta", "thrifty",
-    "upper_confidence_bound",
+    "LONGEST_SCALE", "Acquisition", "Lattice", "Utility", "double_leaps", "expected_improvement", "leaps",
+    "log_expected_improvement", "maximize", "over", "points_within", "regret_bound", "start_points", "theorem_beta",
+    "thrifty", "upper_confidence_bound",
 ]  # fmt: skip
