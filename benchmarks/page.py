@@ -50,6 +50,7 @@ WITHOUT = {
     "vsbo-no-thrift": "thrift",
     "vsbo-no-bare": "the bare model",
     "vsbo-no-leaps": "leaps",
+    "vsbo-no-double-leaps": "leaps of two variables",
     "vsbo-even-starts": "starts by weight",
     "vsbo-every-fit": "waiting with fits (one at every point)",
 }

@@ -44,6 +44,7 @@ FAMILIES: dict[str, Family] = {
             "vsbo-no-thrift",
             "vsbo-no-bare",
             "vsbo-no-leaps",
+            "vsbo-no-double-leaps",
         ),
     ),
     "the default without a part": Family(
@@ -72,9 +73,9 @@ OTHER = "#5C5C5C"
 
 DASHES: tuple[Dashes, ...] = (
     "-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (3, 3)), (0, (8, 4)),
-    (0, (9, 1.5, 1.2, 1.5, 1.2, 1.5)),
+    (0, (9, 1.5, 1.2, 1.5, 1.2, 1.5)), (0, (1, 3)),
 )  # fmt: skip
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
 
 #: What the paper compares (its section 6), here with its own settings where there are two.
 PAPER = (
@@ -114,7 +115,7 @@ def look(method: str) -> Look:
     name = family(method)
     if name is None:
         turn = zlib.crc32(method.encode())
-        return Look(OTHER, DASHES[turn % len(DASHES)], MARKERS[turn // 7 % len(MARKERS)], 1.0)
+        return Look(OTHER, DASHES[turn % len(DASHES)], MARKERS[turn // len(DASHES) % len(MARKERS)], 1.0)
     own = FAMILIES[name]
     turn = own.methods.index(method)
     return Look(own.colour, DASHES[turn], MARKERS[turn], 2.0 if own.colour == FAMILIES["VS-BO"].colour else 1.1)

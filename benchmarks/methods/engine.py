@@ -32,6 +32,7 @@ CONFIGS = {
     "vsbo-no-thrift": vsbo.Config(thrift=0.0),
     "vsbo-no-bare": vsbo.Config(bare=False),
     "vsbo-no-leaps": vsbo.Config(leaps=False),
+    "vsbo-no-double-leaps": vsbo.Config(double_leaps=False),
     "vsbo-even-starts": vsbo.Config(weighted_starts=False),
     "vsbo-every-fit": vsbo.Config(refit_growth=1.0),
     "vsbo-sure-of-failures": vsbo.Config(doubt_failures=False),

@@ -194,9 +194,9 @@ class Config:
     it is, of those with main effects (turns.py). Paper: no."""
 
     double_leaps: bool = True
-    """While values are squeezed, leaps go by the model of the values as they are, and move two of these variables
-    together. The model of squeezed ones excludes by five deviations what it has not seen, where that one excludes
-    nothing (docs/experiments.md, 188). Paper: no."""
+    """With `bare`: while values are squeezed, leaps go by that model, which is of the values as they are, and move two
+    of these variables together. The model of squeezed ones excludes by five deviations what it has not seen, where
+    that one excludes nothing (docs/experiments.md, 188). Paper: no."""
 
     discrete: bool = True
     """Whole numbers and choices of up to a dozen values, and all choices without order, are searched value by value,

@@ -37,7 +37,7 @@ from vsbo.turns import ahead, as_seen_by, model_of, models_of, next_search, side
 #: Uniform points tried, in the design and by the last fallback, until one is new.
 TRIES = 100
 #: How many times as uncertain of leaps as it says the model is taken to be. With main effects its errors at its own
-#: proposals were 1.4 to 4.5 deviations, root mean square (docs/experiments.md, 14).
+#: proposals were 1.4 to 4.5 deviations, root mean square (docs/experiments.md, 14). The bare one is taken at its word.
 DOUBT = 3.0
 
 

@@ -116,7 +116,8 @@ def models_of(search: str, state: State) -> tuple[ModelName, ...]:
         return ("model",)
     if search == "leap":
         squeezed = state.theta is not None and state.theta.squeezed
-        return ("bare",) if squeezed and state.config.double_leaps else ("model",)
+        double = state.config.bare and state.config.double_leaps
+        return ("bare",) if squeezed and double else ("model",)
     if search == "bare":
         return ("bare",)
     contest = state.config.bare and len(state.finished) < BARE_UNTIL
