@@ -116,7 +116,8 @@ def models_of(search: str, state: State) -> tuple[ModelName, ...]:
         return ("model",)
     if search == "leap":
         squeezed = state.theta is not None and state.theta.squeezed
-        double = state.config.bare and state.config.double_leaps
+        # A fit may find in the midst of an ask that values are to be squeezed; the bare model must be there by then.
+        double = state.config.bare and state.config.double_leaps and state.bare.theta is not None
         return ("bare",) if squeezed and double else ("model",)
     if search == "bare":
         return ("bare",)

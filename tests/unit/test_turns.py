@@ -193,6 +193,17 @@ def test_without_double_leaps_a_leap_is_the_models_even_while_values_are_squeeze
         assert models_of("leap", before) == models_of("leap", after) == ("model",)
 
 
+def test_a_leap_is_the_models_where_nobody_has_fitted_the_bare_one_yet():
+    state = searched([("plain", 10.0 + i) for i in range(70)])
+    squeezed = replace(state, theta=replace(state.theta, squeezed=True))
+    assert squeezed.bare.theta is None
+    assert models_of("leap", squeezed) == ("model",)
+    ready = replace(squeezed, bare=replace(squeezed.bare, theta=state.theta))
+    assert models_of("leap", ready) == ("bare",)
+    assert models_of("leap", replace(ready, theta=state.theta)) == ("model",)
+    assert models_of("leap", replace(ready, config=Config(bare=False))) == ("model",)
+
+
 def test_a_search_saved_before_leaps_were_double_goes_on_as_it_did():
     plain = Config().to_plain()
     del plain["double_leaps"]
