@@ -221,6 +221,9 @@ class Config:
     """With complement="fixed": where the other variables stay, in [0, 1]; one for all, or one for each variable (D)."""
 
     def __post_init__(self) -> None:
+        for field in fields(self):
+            if field.type is bool and not isinstance(getattr(self, field.name), bool):
+                raise InputError(f"{field.name} must be True or False; got {getattr(self, field.name)!r}")
         for name, kind in _CHOICES.items():
             if getattr(self, name) not in get_args(kind):
                 raise InputError(f"{name} must be one of {list(get_args(kind))}; got {getattr(self, name)!r}")

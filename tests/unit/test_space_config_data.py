@@ -118,6 +118,8 @@ def test_bad_points(x, says):
         ({"select_every": 3}, "select_every.*>= 4"),
         ({"kernel": "rbf"}, r"kernel must be one of \['matern52', 'squared_exponential'\]; got 'rbf'"),
         ({"acquisition": "EI"}, "acquisition must be one of"),
+        ({"leaps": "no"}, "leaps must be True or False; got 'no'"),
+        ({"double_leaps": 1}, "double_leaps must be True or False; got 1"),
         ({"noise_floor": 0.0}, "noise_floor must be > 0"),
         ({"refit_growth": 0.9}, "refit_growth must be >= 1; got 0.9"),
         ({"thrift": -0.1}, "thrift must be >= 0; got -0.1"),
