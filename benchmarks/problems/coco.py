@@ -15,7 +15,7 @@ from benchmarks.problems.problem import Array, Problem
 D = 40
 #: Instance 1 had a part in a screening (docs/experiments.md).
 INSTANCE = 2
-#: COCO's own groups, by their last functions.
+#: COCO's own groups, by the numbers of their functions.
 GROUPS = {
     "separable": range(1, 6),
     "moderate": range(6, 10),
