@@ -6,7 +6,7 @@ import pytest
 from vsbo.config import Config
 from vsbo.data import standardize
 from vsbo.errors import NumericalError
-from vsbo.gp import COLD, Hyperparameters, fit
+from vsbo.gp import COLD, Hyperparameters, condition, fit
 from vsbo.gp import likelihood as likelihood_module
 from vsbo.gp.fit import LENGTHSCALES, OUTPUTSCALES, cold_start
 from vsbo.gp.likelihood import Likelihood
@@ -74,6 +74,20 @@ def test_priors_hold_an_unused_length_scale_where_they_say():
     held = fit(X, y, Config()).theta.lengthscales
     assert np.ptp(np.log(held)) < np.ptp(np.log(free))
     assert np.exp(np.median(np.log(held))) == pytest.approx(np.exp(np.sqrt(2)) * np.sqrt(30), rel=1.5)
+
+
+def test_of_a_sum_nearly_nothing_is_left_to_the_product_and_a_small_effect_is_seen():
+    rng = np.random.default_rng(4)
+    X, Z = rng.random((100, 6)), rng.random((200, 6))
+
+    def values(X):
+        return np.sin(7.0 * X[:, 0]) + np.cos(6.0 * X[:, 1]) + X[:, 2] ** 2, 0.005 * np.sin(5.0 * X[:, 3])
+
+    (large, small), y = values(Z), sum(values(X))
+    found = fit(X, standardize(y), Config(), main=(0, 1, 2)).theta
+    assert found.outputscale < 0.001 * found.variance
+    mu = y.mean() + y.std(ddof=1) * condition(X, standardize(y), found, "matern52").mean(Z)
+    assert np.std(mu - large - small) < 0.6 * np.std(small)
 
 
 def test_bounds_hold_and_the_noise_floor_is_the_configs():

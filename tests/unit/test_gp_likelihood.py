@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from vsbo import linalg
+from vsbo.gp.fit import SHARES
 from vsbo.gp.kernel import KERNELS as PROFILES
 from vsbo.gp.likelihood import Hyperparameters, Likelihood
 from vsbo.gp.prior import prior_for
@@ -81,7 +82,7 @@ def test_gradient_is_that_of_central_differences(kernel, mean, prior, log_scale)
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("main", [(1,), (0, 2), (0, 1, 2)])
-@pytest.mark.parametrize("share", [-3.0, 0.5, 3.0])
+@pytest.mark.parametrize("share", [-3.0, 0.5, 3.0, SHARES[1]])
 def test_main_effects(kernel, main, share):
     X, y = data()
     log_theta = np.array([0.1, -0.9, 0.3, 0.2, -1.4, share])

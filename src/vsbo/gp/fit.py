@@ -22,8 +22,10 @@ FLOORED = (1.0, 20.0)
 #: Of a failure: no more than the variance of all values. Without that limit what failed is as good as forgotten, and
 #: the search goes there again and again where it was no chance (docs/experiments.md, seventeenth round).
 DOUBTS = (1e-4, 1.0)
-#: Log-odds of the main effects' share of the variance: a few thousandths to all but that.
-SHARES = (-6.0, 6.0)
+#: Log-odds of the main effects' share of the variance: from a four-hundredth to all but a twenty-thousandth. A sum of
+#: functions has next to nothing else, and at 6 it was the limit that decided: small effects were lost in what is left
+#: to the product (docs/experiments.md, 190).
+SHARES = (-6.0, 10.0)
 #: Those at which a warm start begins at the least: below there is no slope to come back by.
 LEAST_START = -4.0
 #: What is doubted of failures at first, and at which a warm start begins at the least.
