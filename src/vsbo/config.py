@@ -191,8 +191,7 @@ class Config:
     while those of the first one are squeezed (turns.py). Paper: no."""
     leaps: bool = True
     """With several searches: from 60 evaluations on, every tenth point is the best one with one variable far from where
-    it is, of those with main effects (turns.py). Paper: no."""
-
+    it is, of those with main effects; every fifth while values are squeezed (turns.py). Paper: no."""
     double_leaps: bool = True
     """With `bare`: while values are squeezed, leaps go by that model, which is of the values as they are, and move two
     of these variables together. The model of squeezed ones excludes by five deviations what it has not seen, where

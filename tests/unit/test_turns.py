@@ -22,6 +22,7 @@ from vsbo.turns import (
     FIRST_SIDE,
     FIRST_SIDE_SQUEEZED,
     LEAP_EVERY,
+    LEAP_EVERY_SQUEEZED,
     LEAPS_FROM,
     LEAST_SIDE,
     MOST_SIDE,
@@ -117,8 +118,18 @@ def test_every_tenth_point_is_a_leap_from_sixty_on_where_variables_have_main_eff
     assert not due(69, Config(variables=(0, 1)))  # the others are not the best point's then
 
 
+def test_while_values_are_squeezed_every_fifth_point_is_a_leap():
+    def due(number):
+        state = searched([("plain", 10.0 + i) for i in range(number - 5)])
+        theta = replace(state.theta, main=(1,), mainscale=0.1, squeezed=True)
+        return next_search(replace(state, theta=theta)) == "leap"
+
+    first = range(5, 5 + LEAPS_FROM + 4 * LEAP_EVERY_SQUEEZED)
+    assert [number for number in first if due(number)] == [64, 69, 74, 79, 84]
+
+
 def test_a_leap_is_the_best_point_with_one_variable_of_those_with_main_effects_far_away():
-    optimizer = Optimizer(Space.box(7), direction="maximize", seed=3, config=Config(n_raw=64, main_effects=3))
+    optimizer = Optimizer(Space.box(7), direction="maximize", seed=4, config=Config(n_raw=64, main_effects=3))
     leaps = 0
     while optimizer.state.next_number < 85:
         before = optimizer.state
