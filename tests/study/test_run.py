@@ -282,8 +282,8 @@ def test_pending_points_are_respected(path):
         assert len({trial.x.tobytes() for trial in study.trials}) == 24
         X = np.array([trial.x for trial in study.trials[8:16]])  # by the model, of eight values
         gaps = np.linalg.norm(X[:, None] - X[None, :], axis=2) + np.eye(8)
-        # Where the model is sure of its maximum they are a thousandth apart, 0.0009 or 0.0011 by who finishes first.
-        assert gaps.min() > 1e-4
+        # 0.0009 or more, by who finishes first; at most 0.0003 where the model does not know of pending points.
+        assert gaps.min() > 5e-4
 
 
 def test_a_free_worker_gets_the_next_point_at_once(study):
